@@ -1,0 +1,66 @@
+// Who is here: me, with a name that can be edited in place, and the others.
+import type { Awareness } from "y-protocols/awareness";
+import { loadMe, parsePerson, rename, saveMe } from "./person.js";
+import type { Person } from "./person.js";
+
+interface AwarenessChange {
+  readonly added: readonly number[];
+  readonly updated: readonly number[];
+  readonly removed: readonly number[];
+}
+
+/** Announces me, under the name that stands in `input`, and again whenever I change it. */
+export function announceMe(awareness: Awareness, input: HTMLInputElement): void {
+  let me = loadMe();
+  const announce = () => {
+    input.value = me.name;
+    input.parentElement?.style.setProperty("--color", me.color);
+    // Without a cursor: y-codemirror.next draws one anew, and so with this name, only after it was away.
+    awareness.setLocalState({ user: me });
+  };
+  announce();
+  input.addEventListener("change", () => {
+    me = rename(me, input.value);
+    saveMe(me);
+    announce();
+  });
+}
+
+/**
+ * Keeps `list` to the people who are here besides me. To be called before `awareness` is handed to the editor:
+ * what others sent is checked here, and the editor draws their cursors from it.
+ */
+export function showOthers(awareness: Awareness, list: HTMLElement): void {
+  const items = new Map<number, HTMLElement>();
+  awareness.on("change", ({ added, updated, removed }: AwarenessChange) => {
+    for (const id of removed) {
+      items.get(id)?.remove();
+      items.delete(id);
+    }
+    for (const id of [...added, ...updated]) {
+      const state = awareness.getStates().get(id);
+      if (state === undefined || id === awareness.clientID) continue;
+      const person = parsePerson(state["user"]);
+      state["user"] = person;
+      const item = items.get(id) ?? createItem(list);
+      items.set(id, item);
+      renderPerson(item, person);
+    }
+  });
+}
+
+function createItem(list: HTMLElement): HTMLElement {
+  const dot = document.createElement("span");
+  dot.className = "dot";
+  const item = document.createElement("li");
+  item.append(dot, document.createElement("span"));
+  list.append(item);
+  return item;
+}
+
+/** Changes nothing that is right already: every cursor move comes through here, and the list is read aloud. */
+function renderPerson(item: HTMLElement, { name, color }: Person): void {
+  const label = item.lastElementChild;
+  if (label !== null && label.textContent !== name) label.textContent = name;
+  item.style.setProperty("--color", color);
+}

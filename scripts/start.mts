@@ -1,0 +1,123 @@
+// `npm start`: builds the demo and runs the Worker on this machine, as `wrangler dev` does but without an
+// account, without the internet, and without a word more than a reader needs. What the Worker logs is shown.
+import { enableCompileCache } from "node:module";
+import { connect } from "node:net";
+import { join } from "node:path";
+import { parseArgs } from "node:util";
+import { buildDemo } from "./build-demo.mts";
+
+const usage = `npm start -- [--port 8787] [--persist-to .wrangler/state]`;
+
+interface Options {
+  readonly port: number;
+  /** Where the rooms are stored; relative to the working directory. */
+  readonly persistTo: string | undefined;
+}
+
+/** One line of the Worker's log. */
+interface LogLine {
+  readonly level: string;
+  readonly message: string;
+}
+
+/** What went wrong is told in the message, and a stack would add nothing. */
+class StartError extends Error {}
+
+function parseOptions(args: string[]): Options {
+  const { values } = (() => {
+    try {
+      return parseArgs({
+        args,
+        options: { port: { type: "string", default: "8787" }, "persist-to": { type: "string" } },
+      });
+    } catch (error) {
+      throw new StartError(`${error instanceof Error ? error.message : String(error)}\nUsage: ${usage}`);
+    }
+  })();
+  const port = Number(values.port);
+  if (!Number.isInteger(port) || port < 1 || port > 65_535) {
+    throw new StartError(`--port must be a number from 1 to 65535, not "${values.port}".\nUsage: ${usage}`);
+  }
+  return { port, persistTo: values["persist-to"] };
+}
+
+/** Whether something listens. Asked of ::1 too, where browsers look for `localhost` before they try 127.0.0.1. */
+function isTaken(host: string, port: number): Promise<boolean> {
+  return new Promise((resolve) => {
+    const socket = connect({ host, port, timeout: 1000 });
+    const done = (taken: boolean) => {
+      socket.destroy();
+      resolve(taken);
+    };
+    socket.once("connect", () => done(true));
+    socket.once("error", () => done(false));
+    socket.once("timeout", () => done(false));
+  });
+}
+
+async function assertFree(port: number): Promise<void> {
+  const taken = await Promise.all([isTaken("127.0.0.1", port), isTaken("::1", port)]);
+  if (!taken.includes(true)) return;
+  throw new StartError(
+    `Port ${port} is in use. Stop what runs there, or take another: npm start -- --port ${port + 1}`,
+  );
+}
+
+function printLog({ level, message }: LogLine): void {
+  if (level === "error" || level === "warn") console.error(message);
+  else console.log(message);
+}
+
+/** Runs the Worker. Wrangler reads these variables when it is loaded, hence the late import. */
+async function runWorker({ port, persistTo }: Options) {
+  process.env["CLOUDFLARE_CF_FETCH_ENABLED"] ??= "false";
+  process.env["WRANGLER_SEND_METRICS"] ??= "false";
+  process.env["WRANGLER_LOG"] ??= "error";
+  process.env["WRANGLER_WRITE_LOGS"] ??= "false";
+  // Two services of wrangler dev that would keep stores of their own beside the rooms.
+  process.env["X_LOCAL_EXPLORER"] ??= "false";
+  process.env["X_LOCAL_OBSERVABILITY"] ??= "false";
+  const { unstable_startWorker: startWorker } = await import("wrangler");
+  const worker = await startWorker({
+    config: join(import.meta.dirname, "../wrangler.toml"),
+    build: { custom: { command: "" } }, // the demo is built already
+    dev: {
+      server: { hostname: "127.0.0.1", port },
+      persist: persistTo,
+      inspector: false,
+      watch: false,
+      structuredLogsHandler: printLog,
+    },
+  });
+  await new Promise<void>((resolve, reject) => {
+    worker.raw.once("error", (error: unknown) => reject(error));
+    worker.raw.once("buildFailed", () => reject(new StartError("The Worker does not build.")));
+    worker.ready.then(resolve, reject);
+  });
+  return worker;
+}
+
+/** Stops in order when asked to. Until then wrangler's own handlers do, which exit with the number of the signal. */
+function stopOnSignal(stop: () => Promise<void>): void {
+  for (const signal of ["SIGINT", "SIGTERM", "SIGHUP"]) {
+    process.removeAllListeners(signal);
+    process.once(signal, () => {
+      void stop().finally(() => process.exit(0));
+    });
+  }
+}
+
+async function main(): Promise<void> {
+  enableCompileCache();
+  const options = parseOptions(process.argv.slice(2));
+  await Promise.all([assertFree(options.port), buildDemo()]);
+  const worker = await runWorker(options);
+  stopOnSignal(() => worker.dispose());
+  console.log(`Dormouse is ready at http://localhost:${options.port}`);
+  console.log("Open it in two windows to write together. Ctrl+C stops it.");
+}
+
+await main().catch((error: unknown) => {
+  console.error(error instanceof StartError ? error.message : error);
+  process.exit(1);
+});

@@ -1,0 +1,188 @@
+// What a connection remembers through hibernation: one object in the WebSocket's attachment, under a key of our own
+// beside PartyServer's and the application's. Owns its layout and the write; what the fields mean is connections' and
+// presence's business.
+//
+// PartyServer caches an attachment before the platform has accepted it, and its `setState` rewrites the whole from that
+// cache. So `state` and its relatives are redefined on every connection that is handed out, as read-modify-write on
+// the raw attachment.
+import type { Connection } from "partyserver";
+
+const layoutVersion = 1;
+const roomKey = "__dormouse";
+const stateKey = "__user";
+
+/** Bits of {@link RoomAttachment.flags}. */
+export const ConnectionFlag = {
+  /** May not change the document. */
+  readOnly: 1,
+  /** Its sync step 1 was answered: it gets what others send. */
+  answered: 2,
+  /** Its first sync step 2 has arrived. */
+  caughtUp: 4,
+  /** Understands text frames: others crash on one. */
+  text: 8,
+  /** Renews its own presence, and drops people who do not. */
+  renews: 16,
+  /** Was told once that its writes are refused. */
+  told: 32,
+  /** Was refused while it was being accepted: nothing that still arrives from it counts. */
+  refused: 64,
+} as const;
+
+/** One clientID that a connection owns. */
+export interface OwnedPerson {
+  /** The last clock that was told to the others. */
+  readonly clock: number;
+  /** The state as JSON; null when it is too large to be kept here. */
+  readonly state: string | null;
+  /** Tells equal states from others where `state` is null. */
+  readonly stateHash: number;
+  /** When it was last told to the others, in milliseconds since 1970. */
+  readonly toldAt: number;
+}
+
+/** Our part of an attachment. */
+export interface RoomAttachment {
+  readonly flags: number;
+  /** Who it is to `onAuthorize`; null when nobody is known. */
+  readonly subject: string | null;
+  /** The hash of a secret that only this client and its next connection know; null when it has none. */
+  readonly secretHash: string | null;
+  readonly people: ReadonlyMap<number, OwnedPerson>;
+}
+
+/** States up to this many UTF-16 units are kept in the attachment, all states of a connection together. */
+const maxKeptStates = 3_072;
+
+/** The application's own `connection.state` does not fit into the attachment. The old state is still there. */
+export class StateTooLargeError extends RangeError {
+  override readonly name = "StateTooLargeError";
+}
+
+/** The largest `connection.state` in bytes of JSON; the rest of the platform's 16 384 is the room's. */
+const maxStateBytes = 8_192;
+
+/** Reads our part of an attachment; null when there is none. Untrusted only in its age: other layouts are ignored. */
+export function readAttachment(socket: WebSocket): RoomAttachment | null {
+  const stored = readRaw(socket)[roomKey];
+  if (!isRecord(stored) || stored["v"] !== layoutVersion) return null;
+  const { f: flags, i: subject, r: secretHash, a: owned } = stored;
+  return {
+    flags: typeof flags === "number" ? flags : 0,
+    subject: typeof subject === "string" ? subject : null,
+    secretHash: typeof secretHash === "string" ? secretHash : null,
+    people: Array.isArray(owned) ? parsePeople(owned) : new Map(),
+  };
+}
+
+/**
+ * Writes our part of an attachment and leaves the rest as it is.
+ * @throws what the platform throws when the attachment is too large even without any presence states
+ */
+export function writeAttachment(socket: WebSocket, attachment: RoomAttachment): void {
+  const raw = readRaw(socket);
+  try {
+    serializeRaw(socket, { ...raw, [roomKey]: serialize(attachment, maxKeptStates) });
+  } catch {
+    // The application's state takes more room than its JSON: states are then asked from their owners.
+    serializeRaw(socket, { ...raw, [roomKey]: serialize(attachment, 0) });
+  }
+}
+
+function serialize(attachment: RoomAttachment, maxStates: number): Record<string, unknown> {
+  const { flags, subject, secretHash, people } = attachment;
+  const stored: Record<string, unknown> = { v: layoutVersion, f: flags };
+  if (subject !== null) stored["i"] = subject;
+  if (secretHash !== null) stored["r"] = secretHash;
+  if (people.size > 0) stored["a"] = serializePeople(people, maxStates);
+  return stored;
+}
+
+/** Connections that were already given their own `state`. */
+const isolated = new WeakSet<WebSocket>();
+
+/**
+ * Gives a connection of PartyServer's its `state`, `setState`, `serializeAttachment` and `deserializeAttachment` over
+ * the application's part of the attachment alone. Doing it twice changes nothing.
+ */
+export function isolateState<T extends Connection>(connection: T): T {
+  if (isolated.has(connection)) return connection;
+  isolated.add(connection);
+  const read = (): unknown => readRaw(connection)[stateKey] ?? null;
+  const write = (state: unknown): void => writeState(connection, state);
+  Object.defineProperties(connection, {
+    state: { configurable: true, get: read },
+    setState: {
+      configurable: true,
+      value: (next: unknown): unknown => {
+        const state: unknown = typeof next === "function" ? next(read()) : next;
+        write(state);
+        return state;
+      },
+    },
+    deserializeAttachment: { configurable: true, value: read },
+    serializeAttachment: { configurable: true, value: write },
+  });
+  return connection;
+}
+
+function writeState(socket: WebSocket, state: unknown): void {
+  const raw = readRaw(socket);
+  const tooLarge = `The state of a connection must not be larger than ${maxStateBytes} bytes.`;
+  if (jsonBytes(state) > maxStateBytes) throw new StateTooLargeError(tooLarge);
+  try {
+    serializeRaw(socket, { ...raw, [stateKey]: state ?? null });
+  } catch (error) {
+    // A function or a class instance is refused by the platform as DataCloneError: that is the caller's to see.
+    if (error instanceof DOMException && error.name === "DataCloneError") throw error;
+    throw new StateTooLargeError(tooLarge, { cause: error });
+  }
+}
+
+/** The size as JSON in bytes; 0 for what JSON cannot say, where the platform's own limit decides. */
+function jsonBytes(state: unknown): number {
+  try {
+    return new TextEncoder().encode(JSON.stringify(state) ?? "").byteLength;
+  } catch {
+    return 0;
+  }
+}
+
+function parsePeople(owned: readonly unknown[]): Map<number, OwnedPerson> {
+  const people = new Map<number, OwnedPerson>();
+  for (const entry of owned) {
+    if (!Array.isArray(entry)) continue;
+    const [clientID, clock, toldAt, stateHash, state]: unknown[] = entry;
+    if (typeof clientID !== "number" || typeof clock !== "number") continue;
+    people.set(clientID, {
+      clock,
+      toldAt: typeof toldAt === "number" ? toldAt : 0,
+      stateHash: typeof stateHash === "number" ? stateHash : 0,
+      state: typeof state === "string" ? state : null,
+    });
+  }
+  return people;
+}
+
+function serializePeople(people: ReadonlyMap<number, OwnedPerson>, maxStates: number): unknown[] {
+  let room = maxStates;
+  return Array.from(people, ([clientID, { clock, toldAt, stateHash, state }]) => {
+    const entry: unknown[] = [clientID, clock, toldAt, stateHash];
+    if (state === null || state.length > room) return entry;
+    room -= state.length;
+    return [...entry, state];
+  });
+}
+
+function readRaw(socket: WebSocket): Record<string, unknown> {
+  const raw: unknown = WebSocket.prototype.deserializeAttachment.call(socket);
+  return isRecord(raw) ? raw : {};
+}
+
+function serializeRaw(socket: WebSocket, raw: Record<string, unknown>): void {
+  WebSocket.prototype.serializeAttachment.call(socket, raw);
+}
+
+function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === "object" && value !== null;
+}

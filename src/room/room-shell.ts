@@ -1,0 +1,377 @@
+// A room between the runtime and the application: when it starts, who gets in, which frames are whose. Everything that
+// goes wrong on the way is turned into a refusal or a close here, without a stack for the client.
+import debounce from "lodash.debounce";
+import type { Connection, Server, WSMessage } from "partyserver";
+import { encodeStateAsUpdate, type Doc } from "yjs";
+import type { RoomDocument } from "../document/lazy-document.js";
+import { CloseCode } from "../protocol/close-code.js";
+import { customMessagePrefix, isKnownFrame } from "../protocol/message.js";
+import { ProtocolError } from "../protocol/protocol-error.js";
+import { decodeRoomName, encodeRoomName } from "../protocol/room-name.js";
+import {
+  Admissions,
+  checkTags,
+  contextFor,
+  hashSecret,
+  markRefused,
+  requestForPartyServer,
+  type Admission,
+} from "./admission.js";
+import { ConnectionFlag, isolateState, readAttachment } from "./attachment.js";
+import { authorize, type Authorization } from "./authorization.js";
+import { refuse, refuseForNow } from "./refusal.js";
+import { report } from "./report.js";
+import { RoomCore, closeSocket, type RoomOptions } from "./room-core.js";
+import type { CallbackOptions, RoomInstance } from "./room-hooks.js";
+import { takeOverHooks, type ApplicationHooks } from "./server-hooks.js";
+
+/** What the shell needs of the class around it. */
+export interface RoomShellHost {
+  readonly ctx: DurableObjectState;
+  readonly server: Server & RoomInstance;
+  readonly roomOptions: RoomOptions;
+  readonly callbackOptions: CallbackOptions;
+  /** Whether the application wrote its own. */
+  readonly hasOnLoad: boolean;
+  readonly hasOnSave: boolean;
+}
+
+/** Passes a call on to PartyServer. */
+type PassOn<Result> = () => Promise<Result>;
+
+/** The runtime callbacks of a room. */
+export class RoomShell {
+  /** The room's name as people write it; null when the object was not addressed by a valid name. */
+  readonly room: string | null;
+  readonly #host: RoomShellHost;
+  readonly #core: RoomCore;
+  readonly #admissions = new Admissions();
+  readonly #saveLater: ReturnType<typeof debounce<() => Promise<void>>>;
+  #application: ApplicationHooks = {};
+  #seeding: "needed" | "running" | "done" = "needed";
+  #warnedOfCustomMessage = false;
+
+  constructor(host: RoomShellHost) {
+    this.#host = host;
+    this.room = readRoomName(host.ctx.id.name);
+    const { debounceWait = 2_000, debounceMaxWait = 10_000 } = host.callbackOptions;
+    this.#saveLater = debounce(() => this.#save(), debounceWait, { maxWait: debounceMaxWait });
+    this.#core = new RoomCore({
+      ctx: host.ctx,
+      room: this.#label,
+      options: host.roomOptions,
+      isReadOnly: (socket) => host.server.isReadOnly(socket as Connection),
+      onFlushed: () => {
+        if (host.hasOnSave) void this.#saveLater();
+      },
+    });
+    takeOverHooks(host.server, (application) => {
+      this.#application = application;
+      return {
+        onStart: (props) => this.#start(props),
+        getConnectionTags: (connection) => this.#tag(connection),
+        onConnect: (connection) => this.#connect(connection),
+        onMessage: (connection, message) => this.#receive(connection, message),
+        onClose: (connection, ...rest) => application.onClose?.(isolateState(connection), ...rest),
+        onError: (connection, error) => application.onError?.(isolateState(connection), error),
+        onRequest: (request) => this.#answer(request),
+        onAlarm: () => application.onAlarm?.(),
+      };
+    });
+    skipNameRecord(host.ctx);
+    host.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
+  }
+
+  /** @throws StorageError when it cannot be read; Error when the application's `onLoad` has still to run */
+  get document(): RoomDocument {
+    if (this.#host.hasOnLoad && this.#seeding === "needed" && this.#core.log.isNew) {
+      throw new Error("The document is not loaded yet: reach the room through getRoom().");
+    }
+    return this.#core.document;
+  }
+
+  /** Answers a request or accepts a socket. Whatever fails is refused, without a stack. */
+  async fetch(request: Request, passOn: (request: Request) => Promise<Response>): Promise<Response> {
+    if (this.room === null) return refuse(400, "A room needs a valid name.");
+    const { onAuthorize } = this.#host.server;
+    const hook = onAuthorize?.bind(this.#host.server);
+    const authorization = await authorize(hook, request, this.#label);
+    if (authorization instanceof Response) return authorization;
+    try {
+      if (request.headers.get("Upgrade")?.toLowerCase() === "websocket") {
+        return await this.#admit(request, authorization, passOn);
+      }
+      if (this.#application.onRequest === undefined) {
+        return refuse(404, "There is nothing here for this request.");
+      }
+      await this.#ensureStarted();
+      return await passOn(request);
+    } catch (error) {
+      report("error", this.#label, "a request could not be served", error);
+      return refuseForNow("The room cannot be opened now. Try again later.");
+    }
+  }
+
+  /** A frame came in. */
+  async webSocketMessage(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
+    // A connection that was closed or refused: what still arrives from it does not count.
+    if (this.#core.connections.get(socket) === undefined) return;
+    try {
+      await this.#ensureStarted();
+    } catch (error) {
+      this.#core.fail(socket, error);
+      return;
+    }
+    await passOn();
+  }
+
+  /** A socket closed; perhaps that is what woke the room. */
+  async webSocketClose(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
+    this.#core.disconnect(socket);
+    if (isRefused(socket)) return;
+    await passOn();
+    if (this.#host.hasOnSave && this.#core.connections.size === 0) await this.#saveLater.flush();
+  }
+
+  /** A socket broke. The platform may not call close after it. */
+  async webSocketError(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
+    this.#core.disconnect(socket);
+    if (this.#application.onError !== undefined && !isRefused(socket)) await passOn();
+  }
+
+  /** Handles one frame of the room's protocol. */
+  handleMessage(connection: Connection, message: WSMessage): void {
+    const known = this.#core.connections.get(connection);
+    if (known === undefined) return;
+    try {
+      if (typeof message === "string") this.#handleText(connection, message);
+      else this.#core.handleFrame(known, toBytes(message));
+    } catch (error) {
+      this.#core.fail(connection, error);
+    }
+  }
+
+  /** Sends a text frame, unless it could crash the client. */
+  sendText(connection: Connection, text: string): void {
+    const known = this.#core.connections.get(connection);
+    if (known?.has(ConnectionFlag.text) === true) known.send(text);
+  }
+
+  broadcastText(text: string, except?: Connection): void {
+    for (const connection of this.#core.connections) {
+      if (connection.socket !== except && connection.has(ConnectionFlag.text)) connection.send(text);
+    }
+  }
+
+  /** Whether a socket of PartyServer's is one that was let in. */
+  isConnected(socket: WebSocket): boolean {
+    return this.#core.connections.get(socket) !== undefined;
+  }
+
+  flush(): void {
+    this.#core.flush();
+  }
+
+  /** For log lines. */
+  get #label(): string {
+    return this.room ?? "";
+  }
+
+  async #ensureStarted(): Promise<void> {
+    // Throws what opening the storage threw: nothing is served that was not loaded.
+    void this.#core.log;
+    await this.#host.server.__unsafe_ensureInitialized();
+  }
+
+  /** PartyServer calls it once per instance, and lets nothing else in meanwhile. */
+  async #start(props?: Record<string, unknown>): Promise<void> {
+    if (this.#host.hasOnLoad && this.#seeding !== "done" && this.#core.log.isNew) await this.#seed();
+    await this.#application.onStart?.(props);
+  }
+
+  async #seed(): Promise<void> {
+    this.#seeding = "running";
+    try {
+      const seed = await this.#host.server.onLoad();
+      if (seed instanceof Uint8Array) this.#core.applyServerUpdate(seed);
+      else if (typeof seed === "object") this.#core.applyServerUpdate(encodeStateAsUpdate(seed as Doc));
+      this.#core.flush();
+      this.#seeding = "done";
+    } catch (error) {
+      this.#core.discardPending();
+      this.#seeding = "needed";
+      throw error;
+    }
+  }
+
+  async #save(): Promise<void> {
+    try {
+      await this.#host.server.onSave();
+    } catch (error) {
+      report("error", this.#label, "onSave failed", error);
+    }
+  }
+
+  async #admit(
+    request: Request,
+    { access, subject = null }: Authorization,
+    passOn: (request: Request) => Promise<Response>,
+  ): Promise<Response> {
+    const secretHash = await hashSecret(request);
+    const penalty = this.#core.penalties.check(secretHash ?? subject, Date.now());
+    if (penalty !== null) return penalty;
+    await this.#ensureStarted();
+    // Only y-partyserver's provider sends `_pk`, and it understands text frames.
+    const newcomer = { access, subject, secretHash, takesText: secretHash !== null };
+    const admission: Admission = { request, newcomer, failure: null };
+    const id = this.#admissions.start(admission);
+    try {
+      const response = await passOn(requestForPartyServer(request, id));
+      if (admission.failure === null) return acceptProtocol(request, response);
+      this.#expel(id, admission.failure);
+      response.webSocket?.accept();
+      response.webSocket?.close();
+      return refuseForNow("The room cannot accept connections now. Try again later.");
+    } finally {
+      this.#admissions.end(id);
+    }
+  }
+
+  #expel(id: string, { hook, error }: NonNullable<Admission["failure"]>): void {
+    report("error", this.#label, `a connection was refused: ${hook} failed`, error);
+    for (const socket of this.#host.ctx.getWebSockets(id)) {
+      this.#core.disconnect(socket);
+      markRefused(socket);
+      closeSocket(socket, CloseCode.tryAgain, "not accepted");
+    }
+  }
+
+  async #tag(connection: Connection): Promise<string[]> {
+    const admission = this.#admissions.get(connection.id);
+    const { getConnectionTags } = this.#application;
+    if (admission === undefined || getConnectionTags === undefined) return [];
+    try {
+      return checkTags(connection, await getConnectionTags(connection, contextFor(admission)));
+    } catch (error) {
+      admission.failure = { hook: "getConnectionTags", error };
+      return [];
+    }
+  }
+
+  async #connect(connection: Connection): Promise<void> {
+    const admission = this.#admissions.get(connection.id);
+    if (admission === undefined || admission.failure !== null) return;
+    try {
+      this.#core.connect(connection, admission.newcomer);
+      await this.#application.onConnect?.(isolateState(connection), contextFor(admission));
+    } catch (error) {
+      admission.failure = { hook: "onConnect", error };
+    }
+  }
+
+  async #receive(connection: Connection, message: WSMessage): Promise<void> {
+    isolateState(connection);
+    if (typeof message === "string") {
+      this.#core.connections.get(connection)?.mark(ConnectionFlag.text);
+    }
+    if (isOurs(message)) {
+      this.#host.server.handleMessage(connection, message);
+      return;
+    }
+    if (this.#application.onMessage === undefined) {
+      this.#core.fail(connection, new ProtocolError(CloseCode.badFrame, "unknown message"));
+      return;
+    }
+    try {
+      await this.#application.onMessage(connection, message);
+    } catch (error) {
+      report("error", this.#label, "onMessage failed", error);
+    }
+  }
+
+  #handleText(connection: Connection, text: string): void {
+    if (!text.startsWith(customMessagePrefix)) {
+      throw new ProtocolError(CloseCode.badFrame, "unknown text message");
+    }
+    const message = text.slice(customMessagePrefix.length);
+    void this.#handleCustomMessage(connection, message);
+  }
+
+  async #handleCustomMessage(connection: Connection, message: string): Promise<void> {
+    try {
+      await this.#host.server.onCustomMessage(connection, message);
+    } catch (error) {
+      report("error", this.#label, "onCustomMessage failed", error);
+    }
+  }
+
+  /** The application did not write `onCustomMessage`: said once, since it is most likely forgotten. */
+  ignoreCustomMessage(): void {
+    if (this.#warnedOfCustomMessage) return;
+    this.#warnedOfCustomMessage = true;
+    report("warn", this.#label, "a custom message came in, and onCustomMessage is not implemented");
+  }
+
+  async #answer(request: Request): Promise<Response> {
+    try {
+      const response = await this.#application.onRequest?.(request);
+      return response ?? refuse(404, "There is nothing here for this request.");
+    } catch (error) {
+      report("error", this.#label, "onRequest failed", error);
+      return refuse(500, "The room failed to answer this request.");
+    }
+  }
+}
+
+function isOurs(message: WSMessage): boolean {
+  if (typeof message === "string") return message.startsWith(customMessagePrefix);
+  return isKnownFrame(toBytes(message));
+}
+
+function toBytes(message: ArrayBuffer | ArrayBufferView): Uint8Array {
+  if (message instanceof ArrayBuffer) return new Uint8Array(message);
+  return new Uint8Array(message.buffer, message.byteOffset, message.byteLength);
+}
+
+function isRefused(socket: WebSocket): boolean {
+  const attachment = readAttachment(socket);
+  return attachment === null || (attachment.flags & ConnectionFlag.refused) !== 0;
+}
+
+/** The name behind an object's; null when there is none, or none that a URL could spell. */
+function readRoomName(objectName: string | undefined): string | null {
+  if (objectName === undefined) return null;
+  try {
+    const name = decodeRoomName(objectName);
+    encodeRoomName(name);
+    return name;
+  } catch {
+    return null;
+  }
+}
+
+/** A client that offers subprotocols (perhaps with a token among them) drops a connection that picks none. */
+function acceptProtocol(request: Request, response: Response): Response {
+  const offered = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim();
+  if (offered === undefined || offered === "" || response.webSocket === null) return response;
+  return new Response(null, {
+    status: 101,
+    webSocket: response.webSocket,
+    headers: { "Sec-WebSocket-Protocol": offered },
+  });
+}
+
+/**
+ * PartyServer stores the object's name for alarms of old runtimes, which did not know it: 12 KB for every name that
+ * anybody tries. Where the platform knows the name, that record is left out.
+ */
+function skipNameRecord(ctx: DurableObjectState): void {
+  if (ctx.id.name === undefined) return;
+  const { storage } = ctx;
+  const { put } = storage;
+  Object.defineProperty(storage, "put", {
+    configurable: true,
+    value: (...args: unknown[]): unknown =>
+      args[0] === "__ps_name" ? Promise.resolve() : Reflect.apply(put, storage, args),
+  });
+}

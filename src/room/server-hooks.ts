@@ -1,0 +1,59 @@
+// The hooks that PartyServer calls on an instance, taken over: what the application wrote is kept aside, and ours stand
+// in their place. So the room does its part whether or not the application calls `super`.
+import { Server, type Connection, type ConnectionContext, type WSMessage } from "partyserver";
+
+/** The hooks of PartyServer's that a room takes over. */
+export interface ServerHooks {
+  onStart(props?: Record<string, unknown>): void | Promise<void>;
+  getConnectionTags(
+    connection: Connection,
+    context: ConnectionContext,
+  ): string[] | Promise<string[]>;
+  onConnect(connection: Connection, context: ConnectionContext): void | Promise<void>;
+  onMessage(connection: Connection, message: WSMessage): void | Promise<void>;
+  onClose(
+    connection: Connection,
+    code: number,
+    reason: string,
+    wasClean: boolean,
+  ): void | Promise<void>;
+  onError(connection: Connection, error: unknown): void | Promise<void>;
+  onRequest(request: Request): Response | Promise<Response>;
+  onAlarm(): void | Promise<void>;
+}
+
+/** What the application wrote; a hook that it did not write is missing. */
+export type ApplicationHooks = Partial<ServerHooks>;
+
+/** Puts `replacements` in place of the hooks of `server`. Returns what stood there, bound to it. */
+export function takeOverHooks(
+  server: Server,
+  replacements: (application: ApplicationHooks) => ServerHooks,
+): void {
+  const application: ApplicationHooks = {};
+  for (const name of hookNames) keepHook(server, name, application);
+  for (const [name, value] of Object.entries(replacements(application))) {
+    Object.defineProperty(server, name, { configurable: true, writable: true, value });
+  }
+}
+
+const hookNames = [
+  "onStart",
+  "getConnectionTags",
+  "onConnect",
+  "onMessage",
+  "onClose",
+  "onError",
+  "onRequest",
+  "onAlarm",
+] as const satisfies readonly (keyof ServerHooks)[];
+
+function keepHook<Name extends keyof ServerHooks>(
+  server: Server,
+  name: Name,
+  application: ApplicationHooks,
+): void {
+  const hook: unknown = server[name];
+  if (hook === Server.prototype[name] || typeof hook !== "function") return;
+  application[name] = hook.bind(server) as ServerHooks[Name];
+}

@@ -1,0 +1,136 @@
+// A Durable Object class with a room in it. The runtime's callbacks go to the shell (room-shell.ts), which passes them on
+// to PartyServer; the application's hooks have their defaults here.
+import { Server, type Connection, type WSMessage } from "partyserver";
+import type { Doc } from "yjs";
+import type { RoomDocument } from "../document/lazy-document.js";
+import { customMessagePrefix } from "../protocol/message.js";
+import { isolateState } from "./attachment.js";
+import type { RoomOptions } from "./room-core.js";
+import type { CallbackOptions, RoomInstance, RoomStatic } from "./room-hooks.js";
+import { RoomShell } from "./room-shell.js";
+
+/** A class that {@link withRoom} can extend. TypeScript demands `any[]` of the constructor of a mixin's base. */
+// oxlint-disable-next-line typescript/no-explicit-any
+export type ServerClass = new (...args: any[]) => Server;
+
+/** `Base` with a room in it. */
+export type WithRoom<Base extends ServerClass> = Base &
+  RoomStatic &
+  // oxlint-disable-next-line typescript/no-explicit-any
+  (new (...args: any[]) => RoomInstance);
+
+/**
+ * Adds a collaborative document to a class of PartyServer's. Hooks of `base` go on working; its `onMessage` gets what is
+ * not a frame of the room's.
+ */
+export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
+  class RoomMixin extends base implements RoomInstance {
+    static options = { hibernate: true };
+    static roomOptions: RoomOptions = {};
+    static callbackOptions: CallbackOptions = {};
+
+    readonly #shell: RoomShell;
+
+    // oxlint-disable-next-line typescript/no-explicit-any
+    constructor(...args: any[]) {
+      super(...args);
+      const { options, roomOptions, callbackOptions } = readStatics(this);
+      if (options?.hibernate === false) {
+        throw new TypeError("A room hibernates: remove hibernate: false from its options.");
+      }
+      this.#shell = new RoomShell({
+        ctx: this.ctx,
+        server: this,
+        roomOptions: roomOptions ?? {},
+        callbackOptions: callbackOptions ?? {},
+        hasOnLoad: this.onLoad !== RoomMixin.prototype.onLoad,
+        hasOnSave: this.onSave !== RoomMixin.prototype.onSave,
+      });
+    }
+
+    override get name(): string {
+      return this.#shell.room ?? super.name;
+    }
+
+    get document(): RoomDocument {
+      return this.#shell.document;
+    }
+
+    override fetch(request: Request): Promise<Response> {
+      return this.#shell.fetch(request, (inner) => super.fetch(inner));
+    }
+
+    override webSocketMessage(socket: WebSocket, message: WSMessage): Promise<void> {
+      return this.#shell.webSocketMessage(socket, () => super.webSocketMessage(socket, message));
+    }
+
+    override webSocketClose(
+      socket: WebSocket,
+      code: number,
+      reason: string,
+      wasClean: boolean,
+    ): Promise<void> {
+      return this.#shell.webSocketClose(socket, () =>
+        super.webSocketClose(socket, code, reason, wasClean),
+      );
+    }
+
+    override webSocketError(socket: WebSocket, error: unknown): Promise<void> {
+      return this.#shell.webSocketError(socket, () => super.webSocketError(socket, error));
+    }
+
+    override getConnection<State = unknown>(id: string): Connection<State> | undefined {
+      const connection = super.getConnection<State>(id);
+      const isIn = connection !== undefined && this.#shell.isConnected(connection);
+      return isIn ? isolateState(connection) : undefined;
+    }
+
+    override *getConnections<State = unknown>(tag?: string): Generator<Connection<State>, void> {
+      for (const connection of super.getConnections<State>(tag)) {
+        if (this.#shell.isConnected(connection)) yield isolateState(connection);
+      }
+    }
+
+    async onLoad(): Promise<Doc | Uint8Array | void> {}
+
+    async onSave(): Promise<void> {}
+
+    isReadOnly(_connection: Connection): boolean {
+      return false;
+    }
+
+    onCustomMessage(_connection: Connection, _message: string): void | Promise<void> {
+      this.#shell.ignoreCustomMessage();
+    }
+
+    sendCustomMessage(connection: Connection, message: string): void {
+      this.#shell.sendText(connection, customMessagePrefix + message);
+    }
+
+    broadcastCustomMessage(message: string, excludeConnection?: Connection): void {
+      this.#shell.broadcastText(customMessagePrefix + message, excludeConnection);
+    }
+
+    handleMessage(connection: Connection, message: WSMessage): void {
+      this.#shell.handleMessage(connection, message);
+    }
+
+    flush(): void {
+      this.#shell.flush();
+    }
+  }
+  return RoomMixin as unknown as WithRoom<Base>;
+}
+
+/** A room on PartyServer's `Server`: the class to extend when there is no other. */
+export const Room: WithRoom<typeof Server> = withRoom(Server);
+
+interface RoomStatics {
+  readonly options?: { readonly hibernate?: boolean };
+  readonly roomOptions?: RoomOptions;
+  readonly callbackOptions?: CallbackOptions;
+}
+
+function readStatics(instance: object): RoomStatics {
+  return instance.constructor as RoomStatics;
+}

@@ -1,0 +1,91 @@
+// From a request to a room. The routing is PartyServer's; names, unknown parties and headers are checked before it.
+import {
+  getServerByName,
+  routePartykitRequest,
+  type PartyServerOptions,
+  type Server,
+} from "partyserver";
+import { decodeRoomName, encodeRoomName } from "./protocol/room-name.js";
+import { refuse } from "./room/refusal.js";
+
+/** What can be passed through to PartyServer: `prefix`, `cors`, `locationHint`, `jurisdiction`, `props`, … */
+export type RouteRoomsOptions<Env = Cloudflare.Env> = PartyServerOptions<Env>;
+
+/** Headers by which the router talks to a room: from outside they are dropped. */
+const internalHeaders = [
+  "x-partykit-props",
+  "x-partykit-room",
+  "x-partykit-namespace",
+  "x-partykit-jurisdiction",
+];
+
+/**
+ * Answers requests to `/parties/:party/:room`, where `party` is the name of a Durable Object binding in kebab-case
+ * (`MAIN` and `Main` are `main`). Null for any other path. A name or a party that cannot be is refused in one sentence,
+ * and nothing is written for it.
+ */
+export async function routeRooms<Env extends Cloudflare.Env = Cloudflare.Env>(
+  request: Request,
+  env: Env,
+  options: RouteRoomsOptions<Env> = {},
+): Promise<Response | null> {
+  const url = new URL(request.url);
+  const prefix = (options.prefix ?? "parties").split("/").filter(Boolean);
+  const [, ...segments] = url.pathname.split("/");
+  if (!prefix.every((part, index) => segments[index] === part)) return null;
+  const [party, room, ...rest] = segments.slice(prefix.length);
+  if (party === undefined) return null;
+  if (!hasParty(env, party)) return refuse(404, "There is no such party here.");
+  let segment: string;
+  try {
+    segment = encodeRoomName(decodeRoomName(room ?? ""));
+  } catch (error) {
+    return refuse(400, error instanceof RangeError ? error.message : "The name of a room is not valid.");
+  }
+  url.pathname = ["", ...prefix, party, segment, ...rest].join("/");
+  const inner = new Request(url, request);
+  for (const header of internalHeaders) inner.headers.delete(header);
+  return routePartykitRequest<Env>(inner, env, options);
+}
+
+/** What {@link getRoom} passes on to PartyServer. */
+export type GetRoomOptions = NonNullable<Parameters<typeof getServerByName>[2]>;
+
+/**
+ * The room called `name`, started: its `onLoad` and `onStart` have run. `name` is the plain one, as people write it.
+ * @throws RangeError when no room can be called so
+ */
+export async function getRoom<Room extends Server>(
+  namespace: DurableObjectNamespace<Room>,
+  name: string,
+  options: GetRoomOptions = {},
+): Promise<DurableObjectStub<Room>> {
+  return getServerByName(namespace, encodeRoomName(name), options);
+}
+
+function hasParty(env: object, party: string): boolean {
+  return Object.entries(env).some(
+    ([name, binding]: [string, unknown]) => isNamespace(binding) && toKebabCase(name) === party,
+  );
+}
+
+function isNamespace(binding: unknown): boolean {
+  return (
+    typeof binding === "object" &&
+    binding !== null &&
+    "idFromName" in binding &&
+    typeof binding.idFromName === "function"
+  );
+}
+
+/** The name of a binding as PartyServer spells it in a path. */
+function toKebabCase(name: string): string {
+  if (name === name.toUpperCase() && name !== name.toLowerCase()) {
+    return name.toLowerCase().replaceAll("_", "-");
+  }
+  return name
+    .replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`)
+    .replace(/^-/, "")
+    .replaceAll("_", "-")
+    .replace(/-$/, "");
+}

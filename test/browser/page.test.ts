@@ -1,0 +1,119 @@
+// The page itself: its address, its sizes, its keys.
+import { describe, expect } from "vitest";
+import { DemoPage } from "../support/demo-page.ts";
+import { soon, test } from "../support/stage.ts";
+
+describe("address", () => {
+  test("[B20] names the room; where it names none, a readable name is made up and put there", async ({
+    stage,
+    room,
+  }) => {
+    const ada = await room.add(await DemoPage.open(stage.chromium.browser, stage.server.url, { name: "Ada" }));
+    const address = ada.page.url();
+    expect(address).toMatch(/\/#[a-z]+-[a-z]+-\d{3}$/);
+    const ben = await room.add(await DemoPage.open(stage.chromium.browser, address, { name: "Ben" }));
+    await ada.type("found it");
+    await expect.poll(() => ben.text(), soon).toBe("found it");
+  });
+
+  test("[B21] changed to another room, shows that room", async ({ room }) => {
+    const ada = await room.open("Ada");
+    await ada.type("the first room");
+    await ada.page.evaluate(`location.hash = "${room.name} & 100% more/less?"`);
+    await expect.poll(() => ada.page.title(), soon).toBe(`${room.name} & 100% more/less? · Dormouse`);
+    await room.add(ada);
+    await expect.poll(() => ada.text(), soon).toBe("");
+    await ada.type("the second room");
+    const ben = await room.add(await ada.openTab());
+    await expect.poll(() => ben.text(), soon).toBe("the second room");
+  });
+
+  test("[B22] is copied by a button", async ({ room }) => {
+    const ada = await room.open("Ada", { permissions: ["clipboard-read", "clipboard-write"] });
+    await ada.page.getByRole("button", { name: "Copy link" }).click();
+    await ada.page.getByRole("button", { name: "Link copied" }).waitFor();
+    expect(await ada.page.evaluate("navigator.clipboard.readText()")).toBe(room.address);
+  });
+});
+
+describe("me", () => {
+  test("[B23] a stranger gets a name and a colour, and keeps both", async ({ stage, room }) => {
+    const page = await room.add(await DemoPage.open(stage.chromium.browser, room.address));
+    const ben = await room.open("Ben");
+    await expect.poll(() => ben.others(), soon).toEqual([expect.stringMatching(/^\w+$/)]);
+    const [name] = await ben.others();
+    const color = await ben.color(name ?? "");
+    await page.page.reload();
+    await room.add(page);
+    await expect.poll(() => ben.others(), soon).toEqual([name]);
+    expect(await ben.color(name ?? "")).toBe(color);
+  });
+
+  test("[B24] a name that was changed is still there after a reload", async ({ stage, room }) => {
+    const page = await room.add(await DemoPage.open(stage.chromium.browser, room.address));
+    await page.rename("Grace");
+    await page.page.reload();
+    const ben = await room.open("Ben");
+    await expect.poll(() => ben.others(), soon).toEqual(["Grace"]);
+  });
+});
+
+describe("reach", () => {
+  for (const colorScheme of ["light", "dark"] as const) {
+    test(`[B25] fits a window as wide as a phone, without scrolling sideways (${colorScheme})`, async ({
+      room,
+    }) => {
+      const viewport = { width: 390, height: 844 };
+      const ada = await room.open("Ada", { viewport, colorScheme });
+      await room.open("Somebody with a rather long name");
+      await ada.type(`${"wide".repeat(60)}\n`);
+      await expect.poll(() => ada.others(), soon).toHaveLength(1);
+      const widths = "[document.documentElement.scrollWidth, document.querySelector('.cm-scroller').scrollWidth]";
+      const [page = 0, text = 0] = await ada.page.evaluate<number[]>(widths);
+      expect(page).toBeLessThanOrEqual(viewport.width);
+      expect(text).toBeLessThanOrEqual(viewport.width);
+    });
+  }
+
+  test("[B26] can be used with the keyboard alone", async ({ room }) => {
+    const ada = await room.open("Ada", { permissions: ["clipboard-read", "clipboard-write"] });
+    const ben = await room.open("Ben");
+    const { keyboard } = ada.page;
+    await keyboard.type("no mouse");
+    await expect.poll(() => ben.text(), soon).toBe("no mouse");
+    await keyboard.press("Shift+Tab");
+    await keyboard.press("Control+a");
+    await keyboard.type("Tabitha");
+    await keyboard.press("Shift+Tab");
+    await expect.poll(() => ben.others(), soon).toEqual(["Tabitha"]);
+    await keyboard.press("Enter");
+    await ada.page.getByRole("button", { name: "Link copied" }).waitFor();
+    await keyboard.press("Tab");
+    await keyboard.press("Enter");
+    await keyboard.type(" at all");
+    await expect.poll(() => ben.text(), soon).toBe("no mouse at all");
+  });
+
+  test("[B27] tells a screen reader what is what", async ({ room }) => {
+    const ada = await room.open("Ada");
+    await room.open("Ben");
+    await expect.poll(() => ada.others(), soon).toEqual(["Ben"]);
+    const { page } = ada;
+    await expect.poll(() => page.getByRole("status").innerText(), soon).toBe("Connected");
+    expect(await page.getByRole("textbox", { name: "Your name" }).inputValue()).toBe("Ada");
+    expect(await page.getByRole("textbox", { name: "Shared text" }).count()).toBe(1);
+    const people = page.getByRole("region", { name: "Who is here" });
+    expect(await people.getByRole("listitem").allInnerTexts()).toEqual(["Ben"]);
+    expect(await page.getByRole("heading", { level: 1 }).innerText()).toContain(room.name);
+  });
+
+  test("[B28] asks nothing of any other host", async ({ stage, room }) => {
+    const page = await DemoPage.open(stage.chromium.browser, "about:blank", { name: "Ada" });
+    const asked: string[] = [];
+    page.page.on("request", (request) => asked.push(new URL(request.url()).host));
+    page.page.on("websocket", (socket) => asked.push(new URL(socket.url()).host));
+    await page.page.goto(room.address);
+    await room.add(page);
+    expect(new Set(asked)).toEqual(new Set([`localhost:${stage.server.port}`]));
+  });
+});

@@ -1,0 +1,90 @@
+// People who write together in the demo, with nothing going wrong.
+import { describe, expect } from "vitest";
+import { soon, test } from "../support/stage.ts";
+
+describe("text", () => {
+  test("[B1] two people who type at once both see what both wrote", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await Promise.all([ada.type("the quick brown fox"), ben.type("JUMPS OVER THE DOG")]);
+    await expect.poll(() => ada.text(), soon).toHaveLength(37);
+    const text = await ada.text();
+    await expect.poll(() => ben.text(), soon).toBe(text);
+    expect(text.replaceAll(/[^a-z]/g, "")).toBe("thequickbrownfox");
+    expect(text.replaceAll(/[^A-Z]/g, "")).toBe("JUMPSOVERTHEDOG");
+  });
+
+  test("[B2] a page that is loaded again shows the text", async ({ room }) => {
+    const ada = await room.open("Ada");
+    const ben = await room.open("Ben");
+    await ada.type("still here");
+    await expect.poll(() => ben.text(), soon).toBe("still here");
+    await ada.page.reload();
+    await expect.poll(() => ada.text(), soon).toBe("still here");
+    await ben.type(" and there");
+    await expect.poll(() => ada.text(), soon).toBe("still here and there");
+  });
+
+  test("[B3] a room that everybody left still has its text", async ({ room }) => {
+    const ada = await room.open("Ada");
+    await ada.type("left behind");
+    await ada.close();
+    const ben = await room.open("Ben");
+    await expect.poll(() => ben.text(), soon).toBe("left behind");
+  });
+
+  test("[B4] undo takes back one's own writing and leaves that of others", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await ada.type("mine ");
+    await expect.poll(() => ben.text(), soon).toBe("mine ");
+    await ben.type("yours");
+    await expect.poll(() => ada.text(), soon).toBe("mine yours");
+    await ada.page.keyboard.press("Control+z");
+    await expect.poll(() => ada.text(), soon).toBe("yours");
+    await expect.poll(() => ben.text(), soon).toBe("yours");
+    await ada.page.keyboard.press("Control+y");
+    await expect.poll(() => ben.text(), soon).toBe("mine yours");
+  });
+});
+
+describe("people", () => {
+  test("[B5] names and cursors of others appear, and follow a new name", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await expect.poll(() => ada.others(), soon).toEqual(["Ben"]);
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+    await ada.type("hello");
+    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+    await ada.rename("Ada Lovelace");
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada Lovelace"]);
+    await ada.type("!");
+    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada Lovelace"]);
+  });
+
+  test("[B6, H6] a newcomer sees at once everybody who is there, however quiet", async ({ room }) => {
+    const ada = await room.open("Ada");
+    await ada.type("I was here first");
+    const ben = await room.open("Ben");
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+    await ben.type(", I second");
+    const cleo = await room.open("Cleo");
+    await expect.poll(() => cleo.others(), soon).toEqual(["Ada", "Ben"]);
+    await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada", "Ben"]);
+  });
+
+  test("[B7] somebody who leaves disappears, name and cursor", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await ada.type("bye");
+    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+    await ada.close();
+    await expect.poll(() => ben.others(), soon).toEqual([]);
+    await expect.poll(() => ben.cursors(), soon).toEqual([]);
+  });
+
+  test("[B8] somebody who loads the page again is there once", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+    await ada.page.reload();
+    await expect.poll(() => ada.others(), soon).toEqual(["Ben"]);
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+  });
+});

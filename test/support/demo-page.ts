@@ -1,0 +1,114 @@
+// One person who has the demo open: a browser profile of their own, a page, and what can be seen on it.
+import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+
+/** The text without the cursors that are drawn into it. */
+const readTextScript = `[...document.querySelectorAll(".cm-line")].map((line) => {
+  const copy = line.cloneNode(true);
+  for (const drawn of copy.querySelectorAll(".cm-ySelectionCaret, .cm-placeholder")) drawn.remove();
+  return copy.textContent;
+}).join("\\n")`;
+
+/** `name`: who this browser remembers its owner to be; without one it meets a stranger. */
+export type DemoPageOptions = BrowserContextOptions & { readonly name?: string };
+
+/** What the page of one person shows. */
+export class DemoPage {
+  readonly page: Page;
+  #complaints: string[] = [];
+  readonly #context: BrowserContext;
+
+  private constructor(context: BrowserContext, page: Page) {
+    this.#context = context;
+    this.page = page;
+    page.on("console", (message) => {
+      if (message.type() === "warning" || message.type() === "error") this.#complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.#complaints.push(String(error)));
+  }
+
+  static async open(
+    browser: Browser,
+    address: string,
+    { name, ...options }: DemoPageOptions = {},
+  ): Promise<DemoPage> {
+    const context = await browser.newContext({ viewport: { width: 1100, height: 700 }, ...options });
+    if (name !== undefined) {
+      await context.addInitScript({
+        content: `localStorage.getItem("dormouse:name") ?? localStorage.setItem("dormouse:name", ${JSON.stringify(name)})`,
+      });
+    }
+    const opened = new DemoPage(context, await context.newPage());
+    await opened.page.goto(address);
+    return opened;
+  }
+
+  /** Opens the same address once more in the same profile: a second tab. */
+  async openTab(): Promise<DemoPage> {
+    const tab = new DemoPage(this.#context, await this.#context.newPage());
+    await tab.page.goto(this.page.url());
+    return tab;
+  }
+
+  /** Warnings and errors since the last call, from the console and uncaught. */
+  takeComplaints(): string[] {
+    const complaints = this.#complaints;
+    this.#complaints = [];
+    return complaints;
+  }
+
+  /** The state of the connection, as the page styles it. */
+  connection(): Promise<string | null> {
+    return this.page.locator("#connection").getAttribute("data-state");
+  }
+
+  text(): Promise<string> {
+    return this.page.evaluate<string>(readTextScript);
+  }
+
+  /** Writes at the end of the text. */
+  async type(text: string): Promise<void> {
+    await this.page.locator(".cm-content").click();
+    await this.page.keyboard.press("Control+End");
+    await this.page.keyboard.type(text);
+  }
+
+  /** Writes at the end of the text, all at once. */
+  async paste(text: string): Promise<void> {
+    await this.type("");
+    await this.page.keyboard.insertText(text);
+  }
+
+  async rename(name: string): Promise<void> {
+    await this.page.locator("#my-name").fill(name);
+    await this.page.keyboard.press("Enter");
+  }
+
+  /** The names of the others, in alphabetical order. */
+  async others(): Promise<string[]> {
+    return (await this.page.locator("#others li").allInnerTexts()).map((name) => name.trim()).toSorted();
+  }
+
+  /** The colour at somebody's name. */
+  async color(name: string): Promise<string | null> {
+    return await this.page.locator("#others li", { hasText: name }).getAttribute("style");
+  }
+
+  /** The names at the cursors in the text, in alphabetical order. */
+  async cursors(): Promise<string[]> {
+    return (await this.page.locator(".cm-ySelectionInfo").allInnerTexts()).toSorted();
+  }
+
+  /** Cuts the network off. */
+  async loseLine(): Promise<void> {
+    await this.#context.setOffline(true);
+  }
+
+  async findLine(): Promise<void> {
+    await this.#context.setOffline(false);
+  }
+
+  /** Leaves, as somebody does who closes the window. */
+  close(): Promise<void> {
+    return this.#context.close();
+  }
+}
