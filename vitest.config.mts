@@ -30,7 +30,15 @@ export default defineConfig({
             verbose: false,
             miniflare: {
               compatibilityDate: "2026-10-01",
-              durableObjects: { PROBE: { className: "Probe", useSQLite: true } },
+              durableObjects: {
+                PLAIN: { className: "PlainRoom", useSQLite: true },
+                HOOKED: { className: "HookedRoom", useSQLite: true },
+                GUARDED: { className: "GuardedRoom", useSQLite: true },
+                SEEDED: { className: "SeededRoom", useSQLite: true },
+                CHAT: { className: "ChatRoom", useSQLite: true },
+                MIGRATED: { className: "MigratedRoom", useSQLite: true },
+                PROBE: { className: "Probe", useSQLite: true },
+              },
             },
           }),
         ],

@@ -6,15 +6,15 @@ import { createEditor } from "./editor.js";
 import { announceMe, showOthers } from "./people.js";
 import { readRoomName } from "./room-name.js";
 
-function element<T extends HTMLElement = HTMLElement>(id: string): T {
+function element<T extends HTMLElement>(id: string, kind: new () => T): T {
   const found = document.getElementById(id);
-  if (found === null) throw new Error(`The page has no element #${id}.`);
-  return found as T;
+  if (!(found instanceof kind)) throw new Error(`The page has no such element: ${id}`);
+  return found;
 }
 
 const room = readRoomName();
 document.title = `${room} · Dormouse`;
-element("room-name").textContent = room;
+element("room-name", HTMLElement).textContent = room;
 addEventListener("hashchange", () => location.reload());
 
 const doc = new Doc();
@@ -22,32 +22,36 @@ const provider = new YProvider(location.host, encodeURIComponent(room), doc, {
   protocol: location.protocol === "https:" ? "wss" : "ws",
 });
 
+const connection = element("connection", HTMLElement);
 watchConnection(provider, (state) => {
-  const line = element("connection");
-  line.dataset["state"] = state;
-  line.textContent = connectionWords[state];
+  connection.dataset["state"] = state;
+  connection.textContent = connectionWords[state];
 });
-announceMe(provider.awareness, element<HTMLInputElement>("my-name"));
-showOthers(provider.awareness, element("others"));
 
-const editor = createEditor(element("editor"), doc.getText("text"), provider.awareness);
+const myName = element("my-name", HTMLInputElement);
+announceMe(provider.awareness, myName);
+showOthers(provider.awareness, element("others", HTMLElement));
+
+const editor = createEditor(element("editor", HTMLElement), doc.getText("text"), provider.awareness);
 editor.focus();
-element("my-name").addEventListener("keydown", (event) => {
+myName.addEventListener("keydown", (event) => {
   if (event.key !== "Enter" || event.isComposing) return;
-  event.preventDefault(); // or the line break would go to the editor
+  event.preventDefault(); // or the line break would go into the text
   editor.focus();
 });
 
-const copyLink = element("copy-link");
-copyLink.addEventListener("click", async () => {
-  copyLink.textContent = (await copy(location.href)) ? "Link copied" : "Copy the address";
-  setTimeout(() => (copyLink.textContent = "Copy link"), 2000);
+const copyLink = element("copy-link", HTMLButtonElement);
+copyLink.addEventListener("click", () => {
+  void copyAddress().then((isCopied) => {
+    copyLink.textContent = isCopied ? "Link copied" : "Copy the address";
+    setTimeout(() => (copyLink.textContent = "Copy link"), 2000);
+  });
 });
 
-/** Whether it worked: browsers refuse it on pages that came over plain HTTP from another machine. */
-async function copy(text: string): Promise<boolean> {
+/** Whether it worked: browsers refuse it to pages that came over plain HTTP from another machine. */
+async function copyAddress(): Promise<boolean> {
   try {
-    await navigator.clipboard.writeText(text);
+    await navigator.clipboard.writeText(location.href);
     return true;
   } catch {
     return false;

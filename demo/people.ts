@@ -15,8 +15,7 @@ export function announceMe(awareness: Awareness, input: HTMLInputElement): void 
   const announce = () => {
     input.value = me.name;
     input.parentElement?.style.setProperty("--color", me.color);
-    // Without a cursor: y-codemirror.next draws one anew, and so with this name, only after it was away.
-    awareness.setLocalState({ user: me });
+    awareness.setLocalStateField("user", me);
   };
   announce();
   input.addEventListener("change", () => {
@@ -26,10 +25,7 @@ export function announceMe(awareness: Awareness, input: HTMLInputElement): void 
   });
 }
 
-/**
- * Keeps `list` to the people who are here besides me. To be called before `awareness` is handed to the editor:
- * what others sent is checked here, and the editor draws their cursors from it.
- */
+/** Keeps `list` to the people who are here besides me. */
 export function showOthers(awareness: Awareness, list: HTMLElement): void {
   const items = new Map<number, HTMLElement>();
   awareness.on("change", ({ added, updated, removed }: AwarenessChange) => {
@@ -40,11 +36,9 @@ export function showOthers(awareness: Awareness, list: HTMLElement): void {
     for (const id of [...added, ...updated]) {
       const state = awareness.getStates().get(id);
       if (state === undefined || id === awareness.clientID) continue;
-      const person = parsePerson(state["user"]);
-      state["user"] = person;
       const item = items.get(id) ?? createItem(list);
       items.set(id, item);
-      renderPerson(item, person);
+      renderPerson(item, parsePerson(state["user"]));
     }
   });
 }

@@ -10,8 +10,8 @@ export interface Person {
   readonly colorLight: string;
 }
 
-const colors = ["#b8452f", "#a35a00", "#4f7a1c", "#0f7d6c", "#1f6fb5", "#6a5acd", "#a8479b", "#c03a68"];
-const animals = ["Badger", "Dormouse", "Fox", "Hare", "Hedgehog", "Mole", "Otter", "Owl", "Robin", "Squirrel", "Vole", "Wren"];
+const colors = "#b8452f #a35a00 #4f7a1c #0f7d6c #1f6fb5 #6a5acd #a8479b #c03a68".split(" ");
+const animals = "Badger Dormouse Fox Hare Hedgehog Mole Otter Owl Robin Squirrel Vole Wren".split(" ");
 const maxNameLength = 32;
 
 function pick<T>(values: readonly T[], fallback: T): T {
@@ -51,7 +51,10 @@ export function rename(person: Person, name: string): Person {
 
 /** Somebody else, from whatever they sent: anything can be in there, and a colour ends up in a style. */
 export function parsePerson(value: unknown): Person {
-  const { name, color } = (typeof value === "object" && value !== null ? value : {}) as Record<string, unknown>;
+  const { name, color } = (typeof value === "object" && value !== null ? value : {}) as Record<
+    string,
+    unknown
+  >;
   return createPerson(
     typeof name === "string" && name.trim() !== "" ? name.trim().slice(0, maxNameLength) : "Somebody",
     isColor(color) ? color : "#6b7280",

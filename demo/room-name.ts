@@ -1,14 +1,14 @@
 // Which room this page is about. The name stands after the # of the address: short to share, and whoever
 // serves the page never learns it, since browsers keep that part to themselves.
 
-const adjectives = [
-  "amber", "brave", "bright", "calm", "clever", "cosy", "dreamy", "drowsy", "gentle", "golden", "happy", "hazy",
-  "kind", "lucky", "mellow", "misty", "nimble", "quiet", "sleepy", "snug", "soft", "sunny", "warm", "wild",
-];
-const nouns = [
-  "acorn", "beech", "bramble", "burrow", "clover", "fern", "forest", "garden", "glade", "hazel", "hedge", "hollow",
-  "ivy", "maple", "meadow", "moss", "nest", "oak", "orchard", "pine", "thicket", "walnut", "willow", "wood",
-];
+const adjectives = (
+  "amber brave bright calm clever cosy dreamy drowsy gentle golden happy hazy " +
+  "kind lucky mellow misty nimble quiet sleepy snug soft sunny warm wild"
+).split(" ");
+const nouns = (
+  "acorn beech bramble burrow clover fern forest garden glade hazel hedge hollow " +
+  "ivy maple meadow moss nest oak orchard pine thicket walnut willow wood"
+).split(" ");
 
 function pick(words: readonly string[]): string {
   return words[Math.floor(Math.random() * words.length)] ?? "room";

@@ -68,6 +68,14 @@ function printLog({ level, message }: LogLine): void {
   else console.log(message);
 }
 
+/** What lies at the bottom of an error, or of an event that wraps one. */
+function describe(error: unknown): string {
+  if (typeof error === "object" && error !== null && "cause" in error && error.cause !== undefined) {
+    return describe(error.cause);
+  }
+  return error instanceof Error ? error.message : String(error);
+}
+
 /** Runs the Worker. Wrangler reads these variables when it is loaded, hence the late import. */
 async function runWorker({ port, persistTo }: Options) {
   process.env["CLOUDFLARE_CF_FETCH_ENABLED"] ??= "false";
@@ -77,23 +85,33 @@ async function runWorker({ port, persistTo }: Options) {
   // Two services of wrangler dev that would keep stores of their own beside the rooms.
   process.env["X_LOCAL_EXPLORER"] ??= "false";
   process.env["X_LOCAL_OBSERVABILITY"] ??= "false";
-  const { unstable_startWorker: startWorker } = await import("wrangler");
-  const worker = await startWorker({
-    config: join(import.meta.dirname, "../wrangler.toml"),
-    build: { custom: { command: "" } }, // the demo is built already
-    dev: {
-      server: { hostname: "127.0.0.1", port },
-      persist: persistTo,
-      inspector: false,
-      watch: false,
-      structuredLogsHandler: printLog,
-    },
+  const { unstable_DevEnv: DevEnv } = await import("wrangler");
+  const devEnv = new DevEnv();
+  const failed = new Promise<never>((_resolve, reject) => {
+    devEnv.on("error", (error: unknown) => {
+      console.error(describe(error));
+      reject(new StartError("The Worker could not be started."));
+    });
+    devEnv.once("buildFailed", () => reject(new StartError("The Worker could not be built.")));
   });
-  await new Promise<void>((resolve, reject) => {
-    worker.raw.once("error", (error: unknown) => reject(error));
-    worker.raw.once("buildFailed", () => reject(new StartError("The Worker does not build.")));
-    worker.ready.then(resolve, reject);
+  failed.catch(() => {
+    // once it runs, an error is told and no more
   });
+  const worker = await Promise.race([
+    failed,
+    devEnv.startWorker({
+      config: join(import.meta.dirname, "../wrangler.toml"),
+      build: { custom: { command: "" } }, // the demo is built already
+      dev: {
+        server: { hostname: "127.0.0.1", port },
+        persist: persistTo,
+        inspector: false,
+        watch: false,
+        structuredLogsHandler: printLog,
+      },
+    }),
+  ]);
+  await Promise.race([failed, worker.ready]);
   return worker;
 }
 

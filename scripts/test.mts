@@ -56,4 +56,8 @@ async function main(args: readonly string[]): Promise<void> {
   process.exit(passed > 0 && failures.length === 0 ? 0 : 1);
 }
 
-await main(process.argv.slice(2));
+await main(process.argv.slice(2)).catch((error: unknown) => {
+  console.error(error);
+  console.log("0 passed, 1 failed");
+  process.exit(1);
+});

@@ -240,7 +240,7 @@ export class DocumentLog {
   #storeAuthors(seq: number): void {
     for (const [client, subject] of this.#pendingAuthors) {
       this.#database.run(
-        "INSERT OR IGNORE INTO authors (client, subject, first_seq) VALUES (?, ?, ?)",
+        "INSERT OR IGNORE INTO dormouse_authors (client, subject, first_seq) VALUES (?, ?, ?)",
         client,
         subject,
         seq,

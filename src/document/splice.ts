@@ -21,10 +21,12 @@ export function spliceUpdates(updates: readonly ScannedUpdate[]): Uint8Array {
   return encodeUpdate(groups, mergeDeletes(updates.map((update) => update.deletes)));
 }
 
-function* blocksOf(updates: readonly ScannedUpdate[]): Generator<StructBlock> {
+function blocksOf(updates: readonly ScannedUpdate[]): StructBlock[] {
+  const blocks: StructBlock[] = [];
   for (const update of updates) {
-    for (const section of update.sections) yield sectionBlock(update.bytes, section);
+    for (const section of update.sections) blocks.push(sectionBlock(update.bytes, section));
   }
+  return blocks;
 }
 
 function mergeInGroups(updates: readonly Uint8Array[]): Uint8Array {

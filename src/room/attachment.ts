@@ -27,6 +27,8 @@ export const ConnectionFlag = {
   told: 32,
   /** Was refused while it was being accepted: nothing that still arrives from it counts. */
   refused: 64,
+  /** Everything was cleaned up after it. */
+  gone: 128,
 } as const;
 
 /** One clientID that a connection owns. */

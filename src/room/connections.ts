@@ -80,7 +80,7 @@ export class Connections {
     this.#list = list;
   }
 
-  /** Those that are open or closing, except the refused. */
+  /** Those that were let in and are not gone. */
   [Symbol.iterator](): IterableIterator<RoomConnection> {
     return this.#load().values();
   }
@@ -102,19 +102,39 @@ export class Connections {
     return connection;
   }
 
-  /** Forgets a socket that closed. False when it was not there: it closed before, or was never let in. */
-  delete(socket: WebSocket): boolean {
-    return this.#load().delete(socket);
+  /**
+   * Forgets a socket that closed, and returns what it was; undefined when it was never let in or is gone already. The
+   * platform does not list a socket any more while it tells of its close, which may be what woke the room.
+   */
+  remove(socket: WebSocket): RoomConnection | undefined {
+    const connection = this.get(socket) ?? readConnection(socket);
+    if (connection === undefined) return undefined;
+    this.#load().delete(socket);
+    writeAttachment(socket, goneAttachment);
+    return connection;
   }
 
   #load(): Map<WebSocket, RoomConnection> {
     if (this.#bySocket !== null) return this.#bySocket;
     const bySocket = new Map<WebSocket, RoomConnection>();
     for (const socket of this.#list()) {
-      const attachment = readAttachment(socket);
-      if (attachment === null || (attachment.flags & ConnectionFlag.refused) !== 0) continue;
-      bySocket.set(socket, new RoomConnection(socket, attachment));
+      const connection = readConnection(socket);
+      if (connection !== undefined) bySocket.set(socket, connection);
     }
     return (this.#bySocket = bySocket);
   }
+}
+
+const goneAttachment: RoomAttachment = {
+  flags: ConnectionFlag.gone,
+  subject: null,
+  secretHash: null,
+  people: new Map(),
+};
+
+function readConnection(socket: WebSocket): RoomConnection | undefined {
+  const attachment = readAttachment(socket);
+  if (attachment === null) return undefined;
+  const isOut = (attachment.flags & (ConnectionFlag.refused | ConnectionFlag.gone)) !== 0;
+  return isOut ? undefined : new RoomConnection(socket, attachment);
 }

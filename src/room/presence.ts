@@ -21,6 +21,14 @@ export interface PresenceNews {
   readonly renewed: AwarenessEntry[];
   /** Connections whose people's states are not known here: to be asked. */
   readonly ask: RoomConnection[];
+  /** Claims to people of others that are right only if the others are dead. */
+  readonly contested: Contest[];
+}
+
+/** Somebody without a name or a secret says that it is who another connection is. */
+export interface Contest {
+  readonly entry: AwarenessEntry;
+  readonly owner: RoomConnection;
 }
 
 /** The presence of one room. */
@@ -36,10 +44,10 @@ export class Presence {
 
   /** Takes in what a connection says about itself and others at `now`, in milliseconds since 1970. */
   receive(from: RoomConnection, entries: readonly AwarenessEntry[], now: number): PresenceNews {
-    const news: PresenceNews = { others: [], sender: [], renewed: [], ask: [] };
+    const news: PresenceNews = { others: [], sender: [], renewed: [], ask: [], contested: [] };
     let renews = false;
     for (const entry of entries) {
-      const known = this.#claim(from, entry);
+      const known = this.#claim(from, entry, news);
       if (known === "foreign") continue;
       renews = this.#tell(from, known, entry, now, news) || renews;
     }
@@ -50,11 +58,18 @@ export class Presence {
     return news;
   }
 
+  /** Takes a person from a connection that turned out to be dead. */
+  release(owner: RoomConnection, clientID: number): void {
+    if (this.#loadOwners().get(clientID) !== owner) return;
+    this.#loadOwners().delete(clientID);
+    owner.deletePerson(clientID);
+  }
+
   /** Removes everybody whom a connection owned. Returns what the others are to be told. */
   leave(connection: RoomConnection): AwarenessEntry[] {
     const gone: AwarenessEntry[] = [];
     for (const [clientID, { clock }] of connection.people) {
-      this.#loadOwners().delete(clientID);
+      this.#owners?.delete(clientID);
       // Exactly the last clock: a higher one could remove somebody who has just come back.
       gone.push({ clientID, clock, state: leftState });
     }
@@ -90,7 +105,11 @@ export class Presence {
   }
 
   /** The last known person under a clientID, if `from` may speak for it. Takes it over where that is right. */
-  #claim(from: RoomConnection, entry: AwarenessEntry): OwnedPerson | null | "foreign" {
+  #claim(
+    from: RoomConnection,
+    entry: AwarenessEntry,
+    news: PresenceNews,
+  ): OwnedPerson | null | "foreign" {
     const owners = this.#loadOwners();
     const owner = owners.get(entry.clientID);
     if (owner === from) return from.people.get(entry.clientID) ?? null;
@@ -98,7 +117,10 @@ export class Presence {
     if (this.#server.has(entry.clientID)) return "foreign";
     if (owner === undefined) return entry.state === leftState ? "foreign" : null;
     const person = owner.people.get(entry.clientID);
-    if (person === undefined || !mayTakeOver(from, owner, entry, person)) return "foreign";
+    if (person === undefined) return "foreign";
+    const right = rightToTakeOver(from, owner, entry, person);
+    if (right === "if dead") news.contested.push({ entry, owner });
+    if (right !== "yes") return "foreign";
     // From now on the old socket owns nothing: its late close removes nothing.
     owner.deletePerson(entry.clientID);
     return person;
@@ -161,21 +183,19 @@ export class Presence {
 
 /**
  * A dead socket can live for minutes, and its owner be back long before: by the same secret, or, where there is none,
- * as the same subject with nothing announced yet and a clock that is not behind.
+ * as the same subject with nothing announced yet and a clock that is not behind. Where nobody is known, anybody could
+ * say so: then only if the old socket is dead indeed.
  */
-function mayTakeOver(
+function rightToTakeOver(
   from: RoomConnection,
   owner: RoomConnection,
   entry: AwarenessEntry,
   person: OwnedPerson,
-): boolean {
-  if (owner.secretHash !== null) return owner.secretHash === from.secretHash;
-  return (
-    from.secretHash === null &&
-    from.people.size === 0 &&
-    from.subject === owner.subject &&
-    entry.clock >= person.clock
-  );
+): "yes" | "if dead" | "no" {
+  if (owner.secretHash !== null) return owner.secretHash === from.secretHash ? "yes" : "no";
+  const isPlain = from.secretHash === null && from.people.size === 0;
+  if (!isPlain || from.subject !== owner.subject || entry.clock < person.clock) return "no";
+  return from.subject === null ? "if dead" : "yes";
 }
 
 /**

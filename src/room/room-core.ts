@@ -12,6 +12,7 @@ import { createDurableDatabase, type Database } from "../storage/database.js";
 import { ConnectionFlag } from "./attachment.js";
 import type { Access } from "./authorization.js";
 import { Connections, type RoomConnection } from "./connections.js";
+import { Contests } from "./contests.js";
 import { applyAwarenessEntries, connectAwareness } from "./document-awareness.js";
 import { DocumentSync } from "./document-sync.js";
 import { Persistence, defaultPersistence, type PersistenceOptions } from "./persistence.js";
@@ -52,6 +53,10 @@ export interface Newcomer {
 export class RoomCore {
   readonly connections: Connections;
   readonly penalties: Penalties = new Penalties();
+  readonly #contests = new Contests((claimant, entry, owner) => {
+    this.#presence.release(owner, entry.clientID);
+    this.#handleAwareness(claimant, [entry]);
+  });
   readonly #host: RoomCoreHost;
   readonly #persistence: Persistence;
   readonly #presence: Presence;
@@ -134,12 +139,12 @@ export class RoomCore {
 
   /** Cleans up after a socket that is gone, or is about to be closed. Doing it twice changes nothing. */
   disconnect(socket: WebSocket): void {
-    const connection = this.connections.get(socket);
+    const connection = this.connections.remove(socket);
     if (connection === undefined) return;
     const gone = this.#presence.leave(connection);
-    this.connections.delete(socket);
     this.#sync.stop(connection);
     this.#broadcastPresence(gone, null);
+    this.#contests.leave(connection);
     if (this.connections.size === 0) this.#persistence.flush();
   }
 
@@ -163,11 +168,16 @@ export class RoomCore {
   }
 
   #handleAwareness(from: RoomConnection, entries: readonly AwarenessEntry[]): void {
-    const { others, sender, renewed, ask } = this.#presence.receive(from, entries, Date.now());
+    this.#contests.hear(from);
+    const news = this.#presence.receive(from, entries, Date.now());
+    const { others, sender, renewed, ask } = news;
     this.#broadcastPresence(others, from);
     if (sender.length > 0) from.send(encodeAwareness(sender));
     this.#broadcastPresence(renewed, null);
     for (const owner of ask) owner.send(encodeQueryAwareness());
+    for (const contest of news.contested) {
+      if (this.#contests.add(from, contest)) contest.owner.send(encodeQueryAwareness());
+    }
   }
 
   #broadcastPresence(entries: readonly AwarenessEntry[], except: RoomConnection | null): void {

@@ -36,6 +36,9 @@ export interface RoomShellHost {
   readonly hasOnSave: boolean;
 }
 
+const normalClosure = 1000;
+const noStatusReceived = 1005;
+
 /** Passes a call on to PartyServer. */
 type PassOn<Result> = () => Promise<Result>;
 
@@ -126,8 +129,10 @@ export class RoomShell {
   }
 
   /** A socket closed; perhaps that is what woke the room. */
-  async webSocketClose(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
+  async webSocketClose(socket: WebSocket, code: number, passOn: PassOn<void>): Promise<void> {
     this.#core.disconnect(socket);
+    // PartyServer answers a close, but not one without a code (1005): the client would wait for it in vain.
+    if (code === noStatusReceived) closeSocket(socket, normalClosure, "");
     if (isRefused(socket)) return;
     await passOn();
     if (this.#host.hasOnSave && this.#core.connections.size === 0) await this.#saveLater.flush();

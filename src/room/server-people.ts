@@ -31,16 +31,16 @@ export class ServerPeople {
     const people = this.#load();
     this.#toldAt.set(entry.clientID, Date.now());
     this.#database.run(
-      "CREATE TABLE IF NOT EXISTS people (client INTEGER PRIMARY KEY, clock INTEGER NOT NULL, state TEXT NOT NULL)",
+      "CREATE TABLE IF NOT EXISTS dormouse_people (client INTEGER PRIMARY KEY, clock INTEGER NOT NULL, state TEXT NOT NULL)",
     );
     if (entry.state === leftState) {
       people.delete(entry.clientID);
-      this.#database.run("DELETE FROM people WHERE client = ?", entry.clientID);
+      this.#database.run("DELETE FROM dormouse_people WHERE client = ?", entry.clientID);
       return;
     }
     people.set(entry.clientID, entry);
     this.#database.run(
-      "INSERT OR REPLACE INTO people (client, clock, state) VALUES (?, ?, ?)",
+      "INSERT OR REPLACE INTO dormouse_people (client, clock, state) VALUES (?, ?, ?)",
       entry.clientID,
       entry.clock,
       entry.state,
@@ -61,11 +61,11 @@ export class ServerPeople {
     if (this.#people !== null) return this.#people;
     const people = new Map<number, AwarenessEntry>();
     const tables = this.#database.run(
-      "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'people'",
+      "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'dormouse_people'",
     );
     if (tables.length > 0) {
-      if (!this.#keepStored) this.#database.run("DELETE FROM people");
-      for (const row of this.#database.run("SELECT client, clock, state FROM people")) {
+      if (!this.#keepStored) this.#database.run("DELETE FROM dormouse_people");
+      for (const row of this.#database.run("SELECT client, clock, state FROM dormouse_people")) {
         const clientID = integerColumn(row, "client");
         const entry = { clientID, clock: integerColumn(row, "clock"), state: textColumn(row, "state") };
         people.set(clientID, entry);

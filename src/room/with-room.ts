@@ -70,7 +70,7 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
       reason: string,
       wasClean: boolean,
     ): Promise<void> {
-      return this.#shell.webSocketClose(socket, () =>
+      return this.#shell.webSocketClose(socket, code, () =>
         super.webSocketClose(socket, code, reason, wasClean),
       );
     }

@@ -1,6 +1,6 @@
 // The tables of a room and how they came to be: an append-only list of migrations, applied on the first write, so
 // that a room that nobody wrote to has no table. The version is a column because the platform refuses
-// `PRAGMA user_version`.
+// `PRAGMA user_version`. The names have a prefix because an application has its own tables in the same database.
 import { getRandomValues } from "lib0/webcrypto";
 import { StorageError, integerColumn, textColumn } from "./database.js";
 import type { Database, SqlRow } from "./database.js";
@@ -12,7 +12,7 @@ import type { Database, SqlRow } from "./database.js";
 const migrations: readonly (readonly string[])[] = [
   [
     // Who this room is. One row, rarely written.
-    `CREATE TABLE meta (
+    `CREATE TABLE dormouse_meta (
       id INTEGER PRIMARY KEY CHECK (id = 1),
       schema INTEGER NOT NULL,
       room TEXT NOT NULL,
@@ -22,7 +22,7 @@ const migrations: readonly (readonly string[])[] = [
       created_at INTEGER NOT NULL
     )`,
     // The tail. A row holds the flushes `seq` to `last` as frames; update-log.ts says how.
-    `CREATE TABLE log (
+    `CREATE TABLE dormouse_log (
       seq INTEGER NOT NULL,
       part INTEGER NOT NULL,
       kind INTEGER NOT NULL,
@@ -34,7 +34,7 @@ const migrations: readonly (readonly string[])[] = [
       PRIMARY KEY (seq, part)
     ) WITHOUT ROWID`,
     // The base: valid updates of about 1 MiB in causal order, in one of two slots.
-    `CREATE TABLE segment (
+    `CREATE TABLE dormouse_segment (
       slot INTEGER NOT NULL,
       no INTEGER NOT NULL,
       part INTEGER NOT NULL,
@@ -43,7 +43,7 @@ const migrations: readonly (readonly string[])[] = [
       body BLOB NOT NULL,
       PRIMARY KEY (slot, no, part)
     ) WITHOUT ROWID`,
-    `CREATE TABLE base (
+    `CREATE TABLE dormouse_base (
       slot INTEGER PRIMARY KEY,
       seq INTEGER NOT NULL,
       bytes INTEGER NOT NULL,
@@ -51,13 +51,13 @@ const migrations: readonly (readonly string[])[] = [
       delete_set BLOB NOT NULL
     )`,
     // Who wrote under which clientID.
-    `CREATE TABLE authors (
+    `CREATE TABLE dormouse_authors (
       client INTEGER PRIMARY KEY,
       subject TEXT NOT NULL,
       first_seq INTEGER NOT NULL
     )`,
     // Everything that shares the one alarm.
-    `CREATE TABLE timers (
+    `CREATE TABLE dormouse_timers (
       kind TEXT NOT NULL,
       key TEXT NOT NULL,
       due INTEGER NOT NULL,
@@ -85,10 +85,10 @@ export interface Meta {
  * @throws StorageError when the row is damaged, or was written by a newer version of this code
  */
 export function readMeta(database: Database): Meta | null {
-  const tables = database.run("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'meta'");
+  const tables = database.run("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'dormouse_meta'");
   if (tables.length === 0) return null;
   const rows = database.run(
-    "SELECT schema, room, state, generation, epoch, created_at FROM meta",
+    "SELECT schema, room, state, generation, epoch, created_at FROM dormouse_meta",
   );
   const row = rows[0];
   if (row === undefined) throw new StorageError("The meta row is missing.");
@@ -110,7 +110,7 @@ export function migrate(database: Database, room: string, meta: Meta | null): Me
     for (const statement of statements) database.run(statement);
   }
   if (meta !== null) {
-    if (from < migrations.length) database.run("UPDATE meta SET schema = ?", migrations.length);
+    if (from < migrations.length) database.run("UPDATE dormouse_meta SET schema = ?", migrations.length);
     return meta;
   }
   const created: Meta = {
@@ -121,7 +121,7 @@ export function migrate(database: Database, room: string, meta: Meta | null): Me
     createdAt: Date.now(),
   };
   database.run(
-    "INSERT INTO meta (id, schema, room, state, generation, epoch, created_at) VALUES (1, ?, ?, ?, ?, ?, ?)",
+    "INSERT INTO dormouse_meta (id, schema, room, state, generation, epoch, created_at) VALUES (1, ?, ?, ?, ?, ?, ?)",
     migrations.length,
     created.room,
     created.state,
@@ -133,7 +133,7 @@ export function migrate(database: Database, room: string, meta: Meta | null): Me
 }
 
 function readSchema(database: Database): SqlRow {
-  const row = database.run("SELECT schema FROM meta")[0];
+  const row = database.run("SELECT schema FROM dormouse_meta")[0];
   if (row === undefined) throw new StorageError("The meta row is missing.");
   return row;
 }

@@ -82,7 +82,7 @@ export class UpdateLog {
   /** The frames of a row, oldest first. @throws StorageError when the body cannot be read */
   readFrames(row: LogRow): Uint8Array[] {
     const parts = this.#database.run(
-      "SELECT body FROM log WHERE seq = ? ORDER BY part",
+      "SELECT body FROM dormouse_log WHERE seq = ? ORDER BY part",
       row.seq,
     );
     const body = concatenate(parts.map((part) => blobColumn(part, "body")));
@@ -114,7 +114,7 @@ export class UpdateLog {
     };
     // The result of || is text to SQLite, also for blobs: CAST makes it a blob again, byte for byte.
     this.#database.run(
-      `UPDATE log SET last = ?, frames = ?, deletes = ?, clocks = ?, body = CAST(body || ? AS BLOB)
+      `UPDATE dormouse_log SET last = ?, frames = ?, deletes = ?, clocks = ?, body = CAST(body || ? AS BLOB)
        WHERE seq = ? AND part = 0`,
       next.last,
       next.frames,
@@ -135,7 +135,7 @@ export class UpdateLog {
     const { kind, deletes, clocks, last } = entry;
     const bytes = encodeFrame(entry.frame);
     this.#database.run(
-      "UPDATE log SET last = ?, frames = 1, deletes = ?, clocks = ?, body = ? WHERE seq = ? AND part = 0",
+      "UPDATE dormouse_log SET last = ?, frames = 1, deletes = ?, clocks = ?, body = ? WHERE seq = ? AND part = 0",
       last,
       deletes,
       clocks,
@@ -158,13 +158,13 @@ export class UpdateLog {
   #readRows(): LogRow[] {
     const rows = this.#database
       .run(
-        "SELECT seq, last, kind, frames, deletes, clocks FROM log WHERE part = 0 ORDER BY seq",
+        "SELECT seq, last, kind, frames, deletes, clocks FROM dormouse_log WHERE part = 0 ORDER BY seq",
       )
       .map(parseRow);
     const newest = rows.at(-1);
     if (newest === undefined) return rows;
     const size = this.#database.run(
-      "SELECT SUM(LENGTH(body)) AS bytes FROM log WHERE seq = ?",
+      "SELECT SUM(LENGTH(body)) AS bytes FROM dormouse_log WHERE seq = ?",
       newest.seq,
     )[0];
     this.#openBytes = size === undefined ? 0 : integerColumn(size, "bytes");
@@ -174,7 +174,7 @@ export class UpdateLog {
   #writeRow(row: LogRow, body: Uint8Array): void {
     for (let part = 0; part === 0 || part * maxBlobBytes < body.byteLength; part++) {
       this.#database.run(
-        "INSERT INTO log (seq, part, kind, last, frames, deletes, clocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
+        "INSERT INTO dormouse_log (seq, part, kind, last, frames, deletes, clocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         row.seq,
         part,
         row.kind,

@@ -1,7 +1,8 @@
 // What people see when something breaks: a server that dies, a browser that dies, a line that is lost.
-import { expect } from "vitest";
+import { expect, onTestFinished } from "vitest";
 import { launchChromium } from "../support/chromium.ts";
 import { DemoPage } from "../support/demo-page.ts";
+import { Line } from "../support/line.ts";
 import { soon, test, waitForConnection } from "../support/stage.ts";
 
 /** What Chromium itself writes to the console when a WebSocket cannot be opened. */
@@ -59,16 +60,20 @@ test("[B42, H7] somebody whose browser dies disappears", async ({ room }) => {
   await expect.poll(() => ben.cursors(), soon).toEqual([]);
 });
 
-test("[B43] what is written without a line is sent when it is back", async ({ room }) => {
-  const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+test("[B43] what is written without a line is sent when it is back", async ({ stage, room }) => {
+  const line = await Line.open(stage.server.port);
+  onTestFinished(() => line.close());
+  const ben = await room.open("Ben");
+  const address = room.address.replace(String(stage.server.port), String(line.port));
+  const ada = await room.add(await DemoPage.open(stage.chromium.browser, address, { name: "Ada" }));
   await ada.type("online");
   await expect.poll(() => ben.text(), soon).toBe("online");
-  await ada.loseLine();
+  line.cut();
   await expect.poll(() => ada.connection(), soon).toBe("offline");
   await expect.poll(() => ben.others(), soon).toEqual([]);
   await ada.type(", offline");
   await ben.type(", meanwhile");
-  await ada.findLine();
+  line.mend();
   await waitForConnection(ada);
   await expect.poll(() => ben.text(), soon).toContain(", offline");
   const text = await ben.text();

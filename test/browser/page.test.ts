@@ -1,14 +1,16 @@
 // The page itself: its address, its sizes, its keys.
 import { describe, expect } from "vitest";
 import { DemoPage } from "../support/demo-page.ts";
-import { soon, test } from "../support/stage.ts";
+import { soon, test, waitForConnection } from "../support/stage.ts";
 
 describe("address", () => {
   test("[B20] names the room; where it names none, a readable name is made up and put there", async ({
     stage,
     room,
   }) => {
-    const ada = await room.add(await DemoPage.open(stage.chromium.browser, stage.server.url, { name: "Ada" }));
+    const ada = await room.add(
+      await DemoPage.open(stage.chromium.browser, stage.server.url, { name: "Ada" }),
+    );
     const address = ada.page.url();
     expect(address).toMatch(/\/#[a-z]+-[a-z]+-\d{3}$/);
     const ben = await room.add(await DemoPage.open(stage.chromium.browser, address, { name: "Ben" }));
@@ -19,9 +21,10 @@ describe("address", () => {
   test("[B21] changed to another room, shows that room", async ({ room }) => {
     const ada = await room.open("Ada");
     await ada.type("the first room");
-    await ada.page.evaluate(`location.hash = "${room.name} & 100% more/less?"`);
-    await expect.poll(() => ada.page.title(), soon).toBe(`${room.name} & 100% more/less? · Dormouse`);
-    await room.add(ada);
+    const other = `${room.name} & 100% more/less?`;
+    await ada.page.evaluate((name) => (location.hash = encodeURIComponent(name)), other);
+    await expect.poll(() => ada.page.title(), soon).toBe(`${other} · Dormouse`);
+    await waitForConnection(ada);
     await expect.poll(() => ada.text(), soon).toBe("");
     await ada.type("the second room");
     const ben = await room.add(await ada.openTab());
@@ -32,7 +35,7 @@ describe("address", () => {
     const ada = await room.open("Ada", { permissions: ["clipboard-read", "clipboard-write"] });
     await ada.page.getByRole("button", { name: "Copy link" }).click();
     await ada.page.getByRole("button", { name: "Link copied" }).waitFor();
-    expect(await ada.page.evaluate("navigator.clipboard.readText()")).toBe(room.address);
+    expect(await ada.page.evaluate(() => navigator.clipboard.readText())).toBe(room.address);
   });
 });
 
@@ -68,10 +71,10 @@ describe("reach", () => {
       await room.open("Somebody with a rather long name");
       await ada.type(`${"wide".repeat(60)}\n`);
       await expect.poll(() => ada.others(), soon).toHaveLength(1);
-      const widths = "[document.documentElement.scrollWidth, document.querySelector('.cm-scroller').scrollWidth]";
-      const [page = 0, text = 0] = await ada.page.evaluate<number[]>(widths);
-      expect(page).toBeLessThanOrEqual(viewport.width);
-      expect(text).toBeLessThanOrEqual(viewport.width);
+      for (const selector of ["html", ".cm-scroller"]) {
+        const width = await ada.page.locator(selector).evaluate((element) => element.scrollWidth);
+        expect(width, selector).toBeLessThanOrEqual(viewport.width);
+      }
     });
   }
 
@@ -108,7 +111,7 @@ describe("reach", () => {
   });
 
   test("[B28] asks nothing of any other host", async ({ stage, room }) => {
-    const page = await DemoPage.open(stage.chromium.browser, "about:blank", { name: "Ada" });
+    const page = await DemoPage.open(stage.chromium.browser, "about:blank");
     const asked: string[] = [];
     page.page.on("request", (request) => asked.push(new URL(request.url()).host));
     page.page.on("websocket", (socket) => asked.push(new URL(socket.url()).host));

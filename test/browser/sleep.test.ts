@@ -22,13 +22,14 @@ describe.concurrent("after quiet seconds", () => {
   test("[B31, H6] a newcomer sees everybody, with cursor, and the text", async ({ room, expect }) => {
     const ada = await room.open("Ada");
     const ben = await room.open("Ben");
-    await ada.type("asleep");
-    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+    await ada.type("fast");
+    await ben.type(" asleep");
+    await expect.poll(() => ada.text(), soon).toBe("fast asleep");
     await setTimeout(quietMs);
     const cleo = await room.open("Cleo");
-    await expect.poll(() => cleo.text(), soon).toBe("asleep");
+    await expect.poll(() => cleo.text(), soon).toBe("fast asleep");
     await expect.poll(() => cleo.others(), soon).toEqual(["Ada", "Ben"]);
-    await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada"]);
+    await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada", "Ben"]);
     await expect.poll(() => ada.others(), soon).toEqual(["Ben", "Cleo"]);
   });
 

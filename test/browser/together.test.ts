@@ -55,7 +55,6 @@ describe("people", () => {
     await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
     await ada.rename("Ada Lovelace");
     await expect.poll(() => ben.others(), soon).toEqual(["Ada Lovelace"]);
-    await ada.type("!");
     await expect.poll(() => ben.cursors(), soon).toEqual(["Ada Lovelace"]);
   });
 
@@ -68,6 +67,18 @@ describe("people", () => {
     await ben.type(", I second");
     const cleo = await room.open("Cleo");
     await expect.poll(() => cleo.others(), soon).toEqual(["Ada", "Ben"]);
+    await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada", "Ben"]);
+  });
+
+  test("[B9] two people of one colour are told apart by their names", async ({ room }) => {
+    const color = "#1f6fb5";
+    const [ada, ben, cleo] = await Promise.all([
+      room.open("Ada", { color }),
+      room.open("Ben", { color }),
+      room.open("Cleo"),
+    ]);
+    await ada.type("a");
+    await ben.type("b");
     await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada", "Ben"]);
   });
 

@@ -13,10 +13,7 @@ import type { Browser } from "playwright-core";
 
 const root = join(import.meta.dirname, "../..");
 const cacheDirectory = join(root, "node_modules/.cache/dormouse");
-const packageDirectory = join(
-  dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")),
-  "..",
-);
+const packageDirectory = join(dirname(createRequire(import.meta.url).resolve("@sparticuz/chromium")), "..");
 
 const flags = [
   "--disable-gpu",

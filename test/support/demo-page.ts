@@ -8,8 +8,8 @@ const readTextScript = `[...document.querySelectorAll(".cm-line")].map((line) =>
   return copy.textContent;
 }).join("\\n")`;
 
-/** `name`: who this browser remembers its owner to be; without one it meets a stranger. */
-export type DemoPageOptions = BrowserContextOptions & { readonly name?: string };
+/** `name` and `color`: who this browser remembers its owner to be; without them it meets a stranger. */
+export type DemoPageOptions = BrowserContextOptions & { readonly name?: string; readonly color?: string };
 
 /** What the page of one person shows. */
 export class DemoPage {
@@ -29,12 +29,16 @@ export class DemoPage {
   static async open(
     browser: Browser,
     address: string,
-    { name, ...options }: DemoPageOptions = {},
+    { name, color, ...options }: DemoPageOptions = {},
   ): Promise<DemoPage> {
     const context = await browser.newContext({ viewport: { width: 1100, height: 700 }, ...options });
-    if (name !== undefined) {
+    const remembered = Object.entries({ name, color }).filter(([, value]) => value !== undefined);
+    if (remembered.length > 0) {
       await context.addInitScript({
-        content: `localStorage.getItem("dormouse:name") ?? localStorage.setItem("dormouse:name", ${JSON.stringify(name)})`,
+        content: remembered
+          .map(([key, value]) => [`dormouse:${key}`, value].map((part) => JSON.stringify(part)))
+          .map(([key, value]) => `localStorage.getItem(${key}) ?? localStorage.setItem(${key}, ${value});`)
+          .join("\n"),
       });
     }
     const opened = new DemoPage(context, await context.newPage());
@@ -96,15 +100,6 @@ export class DemoPage {
   /** The names at the cursors in the text, in alphabetical order. */
   async cursors(): Promise<string[]> {
     return (await this.page.locator(".cm-ySelectionInfo").allInnerTexts()).toSorted();
-  }
-
-  /** Cuts the network off. */
-  async loseLine(): Promise<void> {
-    await this.#context.setOffline(true);
-  }
-
-  async findLine(): Promise<void> {
-    await this.#context.setOffline(false);
   }
 
   /** Leaves, as somebody does who closes the window. */

@@ -45,7 +45,9 @@ function readStat(pid: number): { state: string; ppid: number } | undefined {
 }
 
 function readParentsFromProc(): Map<number, number> {
-  const pids = readdirSync("/proc").filter((name) => /^\d+$/.test(name)).map(Number);
+  const pids = readdirSync("/proc")
+    .filter((name) => /^\d+$/.test(name))
+    .map(Number);
   return new Map(pids.map((pid) => [pid, readStat(pid)?.ppid ?? -1]));
 }
 

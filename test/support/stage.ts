@@ -31,7 +31,9 @@ export class Room {
 
   /** Opens the room as somebody new, and waits until the page is connected. */
   async open(name: string, options: DemoPageOptions = {}): Promise<DemoPage> {
-    return await this.add(await DemoPage.open(this.#stage.chromium.browser, this.address, { name, ...options }));
+    return await this.add(
+      await DemoPage.open(this.#stage.chromium.browser, this.address, { name, ...options }),
+    );
   }
 
   /** Takes a page that was opened in another way, and waits until it is connected. */
@@ -63,22 +65,22 @@ async function startStage(): Promise<Stage> {
   }
 }
 
-/** `test` with a stage and a room. */
-export const test = base.extend<{ room: Room; $file: { stage: Stage } }>({
-  stage: [
-    // oxlint-disable-next-line no-empty-pattern -- Vitest reads from the pattern what a fixture needs
-    async ({}, use) => {
-      const stage = await startStage();
-      await use(stage);
+/** `test` with a stage for the file and a room for each test. */
+export const test = base
+  // oxlint-disable-next-line no-empty-pattern -- Vitest reads from the pattern what a fixture needs
+  .extend("stage", { scope: "file" }, async ({}, { onCleanup }) => {
+    const stage = await startStage();
+    onCleanup(async () => {
       await stage.chromium.browser.close();
       await stage.server[Symbol.asyncDispose]();
-    },
-    { scope: "file" },
-  ],
-  room: async ({ stage }, use) => {
+    });
+    return stage;
+  })
+  .extend("room", ({ stage }, { onCleanup }) => {
     const room = new Room(stage);
-    await use(room);
-    const complaints = await room.close();
-    expect([...complaints, ...stage.server.takeUnexpectedLines()], "complaints").toEqual([]);
-  },
-});
+    onCleanup(async () => {
+      const complaints = await room.close();
+      expect([...complaints, ...stage.server.takeUnexpectedLines()], "complaints").toEqual([]);
+    });
+    return room;
+  });

@@ -1,7 +1,14 @@
-// What vitest.config.mts binds for the tests in this folder.
-
 declare namespace Cloudflare {
   interface Env {
-    PROBE: DurableObjectNamespace<import("./worker.ts").Probe>;
+    PLAIN: DurableObjectNamespace<import("./worker.js").PlainRoom>;
+    HOOKED: DurableObjectNamespace<import("./worker.js").HookedRoom>;
+    GUARDED: DurableObjectNamespace<import("./worker.js").GuardedRoom>;
+    SEEDED: DurableObjectNamespace<import("./worker.js").SeededRoom>;
+    CHAT: DurableObjectNamespace<import("./worker.js").ChatRoom>;
+    MIGRATED: DurableObjectNamespace<import("./worker.js").MigratedRoom>;
+    PROBE: DurableObjectNamespace<import("./worker.js").Probe>;
+  }
+  interface GlobalProps {
+    mainModule: typeof import("./worker.js");
   }
 }

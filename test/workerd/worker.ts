@@ -1,13 +1,137 @@
-// The Worker that the tests in this folder run inside.
+// The Worker that the tests in this folder run inside: one class of room for each way in which people use them.
 import { DurableObject } from "cloudflare:workers";
+import { Server, type Connection, type ConnectionContext, type WSMessage } from "partyserver";
+import * as Y from "yjs";
+import { Room, routeRooms, withRoom, type Authorization } from "../../src/index.js";
 
-/** Counts what it was asked in memory and in storage, and echoes over a hibernating socket. */
+/** Tells instances of one object apart: module globals survive an eviction here, fields do not. */
+let instances = 0;
+
+/** A room without any code of its own. */
+export class PlainRoom extends Room {
+  readonly instance = ++instances;
+
+  /** A back end's edit, over native RPC. */
+  appendText(text: string): void {
+    const target = this.document.getText("text");
+    target.insert(target.length, text);
+  }
+}
+
+/** Overrides every hook and calls `super` in none. */
+export class HookedRoom extends Room {
+  static override callbackOptions = { debounceWait: 20, debounceMaxWait: 50 };
+  readonly calls: string[] = [];
+
+  override onStart(): void {
+    this.calls.push("onStart");
+  }
+  override getConnectionTags(_connection: Connection, { request }: ConnectionContext): string[] {
+    const tags = new URL(request.url).searchParams.getAll("tag");
+    return tags.map((tag) => (tag === "long" ? "x".repeat(257) : tag));
+  }
+  override onConnect(connection: Connection, { request }: ConnectionContext): void {
+    const query = new URL(request.url).searchParams;
+    this.calls.push(`onConnect ${query.get("name") ?? ""}`);
+    if (query.has("fail")) throw new Error("onConnect was told to fail");
+    connection.setState({ name: query.get("name") });
+  }
+  override onMessage(connection: Connection, message: WSMessage): void {
+    this.calls.push(`onMessage ${typeof message === "string" ? message : "binary"}`);
+    if (message === "state?") connection.send(JSON.stringify(connection.state));
+    if (message === "grow") connection.setState({ text: "x".repeat(20_000) });
+    if (message === "fail") throw new Error("onMessage was told to fail");
+  }
+  override onClose(_connection: Connection, code: number): void {
+    this.calls.push(`onClose ${code}`);
+  }
+  override onError(): void {
+    this.calls.push("onError");
+  }
+  override onRequest(): Response {
+    return Response.json(this.calls);
+  }
+  override async onSave(): Promise<void> {
+    this.calls.push(`onSave ${this.document.getText("text").toString()}`);
+  }
+  override onCustomMessage(connection: Connection, message: string): void {
+    this.calls.push(`onCustomMessage ${message}`);
+    this.sendCustomMessage(connection, `you said ${message}`);
+    this.broadcastCustomMessage(`somebody said ${message}`, connection);
+  }
+  override isReadOnly(connection: Connection): boolean {
+    return connection.tags.includes("reader");
+  }
+}
+
+/** Lets in who says who he is. */
+export class GuardedRoom extends Room {
+  override onAuthorize(request: Request): Authorization | Response {
+    const query = new URL(request.url).searchParams;
+    const token = query.get("token") ?? "";
+    if (token === "throw") throw new Error("the token service is away");
+    if (token === "teapot") return new Response("I'm a teapot", { status: 418 });
+    if (token === "") return { access: "none" };
+    const [subject = "", access = "write"] = token.split(":");
+    return { subject, access: access as Authorization["access"] };
+  }
+}
+
+/** Imports what an application kept in its own table, and fails on demand. */
+export class SeededRoom extends Room {
+  loads = 0;
+
+  override async onLoad(): Promise<Y.Doc | void> {
+    this.loads++;
+    if ((await this.ctx.storage.get("fail")) !== undefined) throw new Error("the import failed");
+    const seed = new Y.Doc();
+    seed.getText("text").insert(0, `seed of ${this.name}`);
+    await Promise.resolve();
+    return seed;
+  }
+
+  text(): string {
+    return this.document.getText("text").toString();
+  }
+}
+
+/** A PartyServer class that had a life of its own before it got a document. */
+class Chat extends Server {
+  static override options = { hibernate: true };
+  override onMessage(connection: Connection, message: WSMessage): void {
+    this.broadcast(`chat: ${String(message)}`, [connection.id]);
+  }
+}
+
+export class ChatRoom extends withRoom(Chat) {}
+
+/** How a class on y-partyserver with documented persistence looks after two imports were changed. */
+export class MigratedRoom extends Room {
+  override async onLoad(): Promise<void> {
+    const { sql } = this.ctx.storage;
+    sql.exec("CREATE TABLE IF NOT EXISTS documents (id TEXT PRIMARY KEY, content BLOB)");
+    const [row] = sql.exec("SELECT content FROM documents WHERE id = ?", "document").toArray();
+    if (row?.["content"] instanceof ArrayBuffer) {
+      Y.applyUpdate(this.document, new Uint8Array(row["content"]));
+    }
+  }
+  override async onSave(): Promise<void> {
+    const update = Y.encodeStateAsUpdate(this.document);
+    this.ctx.storage.sql.exec(
+      "INSERT OR REPLACE INTO documents (id, content) VALUES (?, ?)",
+      "document",
+      update,
+    );
+  }
+}
+
+/** What the platform itself does, without any room. */
 export class Probe extends DurableObject {
   inMemory = 0;
 
   override async fetch(request: Request): Promise<Response> {
     if (request.headers.get("upgrade") === "websocket") {
-      const [client, server] = Object.values(new WebSocketPair()) as [WebSocket, WebSocket];
+      const { 0: client, 1: server } = new WebSocketPair();
       this.ctx.acceptWebSocket(server);
       server.serializeAttachment({ greeted: 1 });
       return new Response(null, { status: 101, webSocket: client });
@@ -18,9 +142,8 @@ export class Probe extends DurableObject {
 
   override webSocketMessage(socket: WebSocket, message: string | ArrayBuffer): void {
     this.inMemory += 1;
-    socket.send(
-      JSON.stringify({ message, inMemory: this.inMemory, attachment: socket.deserializeAttachment() }),
-    );
+    const attachment: unknown = socket.deserializeAttachment();
+    socket.send(JSON.stringify({ message, inMemory: this.inMemory, attachment }));
   }
 
   override webSocketClose(): void {}
@@ -32,8 +155,12 @@ export class Probe extends DurableObject {
   }
 }
 
-export default {
-  fetch(): Response {
-    return new Response("not here", { status: 404 });
+const worker: ExportedHandler<Cloudflare.Env> = {
+  async fetch(request, env) {
+    const options = new URL(request.url).pathname.startsWith("/rooms/") ? { prefix: "rooms" } : {};
+    const response = await routeRooms(request, env, options);
+    return response ?? new Response("There is no such page here.\n", { status: 404 });
   },
 };
+
+export default worker;

@@ -1,0 +1,138 @@
+// Clients in Node and clients in a browser, behind one interface.
+import { join } from "node:path";
+import { build } from "esbuild";
+import type { Browser, BrowserContext, Page } from "playwright-core";
+import { Client } from "./client.ts";
+import type { ClientOptions } from "./client.ts";
+
+/** What can be seen of a client. */
+export interface ClientState {
+  readonly text: string;
+  readonly people: readonly string[];
+  readonly isSynced: boolean;
+  readonly connectCount: number;
+  readonly missedCount: number;
+}
+
+/** One client in a room, wherever it runs. */
+export interface Participant {
+  readonly name: string;
+  read(): Promise<ClientState>;
+  write(text: string): Promise<void>;
+  /** Loads the page again, or starts the program again: the same client without what it had in memory. */
+  reload(): Promise<void>;
+  /** Goes without a word to the others; the connection is closed. */
+  leave(): Promise<void>;
+  /** Warnings and errors. */
+  readonly complaints: readonly string[];
+}
+
+function readState({ text, people, isSynced, connectCount, missedCount }: Client): ClientState {
+  return { text, people, isSynced, connectCount, missedCount };
+}
+
+/** A client in this process. */
+export class NodeParticipant implements Participant {
+  readonly name: string;
+  readonly complaints: readonly string[] = [];
+  readonly #options: ClientOptions;
+  #client: Client;
+
+  constructor(options: Omit<ClientOptions, "disableBc">) {
+    this.name = options.name;
+    this.#options = { ...options, disableBc: true };
+    this.#client = new Client(this.#options);
+  }
+
+  async read(): Promise<ClientState> {
+    return readState(this.#client);
+  }
+
+  async write(text: string): Promise<void> {
+    this.#client.write(text);
+  }
+
+  async reload(): Promise<void> {
+    this.#client.destroy();
+    this.#client = new Client(this.#options);
+  }
+
+  async leave(): Promise<void> {
+    this.#client.destroy();
+  }
+}
+
+/** A client in a page of its own, in a profile of its own. */
+export class BrowserParticipant implements Participant {
+  readonly name: string;
+  readonly complaints: string[] = [];
+  readonly #options: ClientOptions;
+  readonly #context: BrowserContext;
+  readonly #page: Page;
+
+  private constructor(options: ClientOptions, context: BrowserContext, page: Page) {
+    this.name = options.name;
+    this.#options = options;
+    this.#context = context;
+    this.#page = page;
+    page.on("console", (message) => {
+      if (message.type() === "warning" || message.type() === "error") this.complaints.push(message.text());
+    });
+    page.on("pageerror", (error) => this.complaints.push(String(error)));
+  }
+
+  static async open(browser: Browser, options: Omit<ClientOptions, "disableBc">): Promise<Participant> {
+    const context = await browser.newContext();
+    const html = await pageSource();
+    await context.route("**/compat.html", (route) => route.fulfill({ contentType: "text/html", body: html }));
+    const page = await context.newPage();
+    const participant = new BrowserParticipant({ ...options, disableBc: false }, context, page);
+    await page.goto(`http://127.0.0.1:${options.port}/compat.html`);
+    await participant.#start();
+    return participant;
+  }
+
+  async read(): Promise<ClientState> {
+    return await this.#page.evaluate(() => {
+      const { text, people, isSynced, connectCount, missedCount } = globalThis.client;
+      return { text, people, isSynced, connectCount, missedCount };
+    });
+  }
+
+  async write(text: string): Promise<void> {
+    await this.#page.evaluate((written) => globalThis.client.write(written), text);
+  }
+
+  async reload(): Promise<void> {
+    await this.#page.reload();
+    await this.#start();
+  }
+
+  async leave(): Promise<void> {
+    await this.#context.close();
+  }
+
+  async #start(): Promise<void> {
+    await this.#page.evaluate((options) => {
+      globalThis.client = new globalThis.Client(options);
+    }, this.#options);
+  }
+}
+
+let built: Promise<string> | undefined;
+
+/** The page, with its code in it; built once. */
+function pageSource(): Promise<string> {
+  built ??= (async () => {
+    const { outputFiles } = await build({
+      entryPoints: [join(import.meta.dirname, "page.ts")],
+      bundle: true,
+      write: false,
+      format: "iife",
+      charset: "utf8",
+    });
+    const code = outputFiles[0]?.text.replaceAll("</script", "<\\/script") ?? "";
+    return `<!doctype html><link rel="icon" href="data:," /><script>${code}</script>`;
+  })();
+  return built;
+}

@@ -1,0 +1,283 @@
+import { runInDurableObject } from "cloudflare:test";
+import { env } from "cloudflare:workers";
+import { describe, expect, test, vi } from "vitest";
+import { RawClient, encodeAwareness, roomUrl, settle, waitOptions } from "./raw-client.js";
+import { evict, scenario } from "./scenario.js";
+
+const alice = { user: { name: "Alice" } };
+const bob = { user: { name: "Bob" } };
+
+async function waitForPeople(client: RawClient, people: [RawClient, unknown][]): Promise<void> {
+  const expected = new Map(people.map(([{ doc }, state]) => [doc.clientID, state]));
+  await vi.waitFor(() => {
+    const others = new Map(client.people());
+    others.delete(client.doc.clientID);
+    expect(others).toEqual(expected);
+  }, waitOptions);
+}
+
+describe("presence that survives hibernation", () => {
+  scenario("[H5] who leaves is removed from everybody's screen", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    await step(stub);
+    const b = await RawClient.join(roomUrl("plain", room));
+    await step(stub);
+    a.announce(alice);
+    await waitForPeople(b, [[a, alice]]);
+    await step(stub);
+    a.close(1000, "bye");
+    await waitForPeople(b, []);
+    const removal = b.of("awareness").at(-1)?.entries[0];
+    const shown = b.of("awareness").at(-2)?.entries[0];
+    expect(removal).toEqual({ clientID: a.doc.clientID, clock: shown?.clock, state: null });
+  });
+
+  scenario("[H6] a newcomer sees those who are quiet, at once and without waking them", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    a.announce(alice);
+    await settle(a);
+    await step(stub);
+    const before = a.frames.length;
+    const c = await RawClient.open(roomUrl("plain", room));
+    await waitForPeople(c, [[a, alice]]);
+    expect(a.frames.length).toBe(before);
+  });
+
+  scenario("[H7] who drops without a close frame is removed", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    const b = await RawClient.join(roomUrl("plain", room));
+    a.announce(alice);
+    await waitForPeople(b, [[a, alice]]);
+    await step(stub);
+    // Without a code the peer hears 1005 and no close frame with a status can be sent back.
+    a.close();
+    await waitForPeople(b, []);
+  });
+
+  scenario("[H8] the late close of an old socket does not remove who came back by the same _pk", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const old = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
+    old.announce(alice, 7, 4);
+    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual(alice), waitOptions);
+    await step(stub);
+    const fresh = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
+    await step(stub);
+    fresh.announce({ ...alice, back: true }, 7, 5);
+    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
+    await step(stub);
+    old.close(1000);
+    await old.waitForClose();
+    await settle(watcher);
+    expect(watcher.people().get(7)).toEqual({ ...alice, back: true });
+    await step(stub);
+    fresh.close(1000);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(false), waitOptions);
+  });
+
+  scenario("[P5] a plain client that owns nothing yet takes its place back from its dead socket", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const old = await RawClient.join(roomUrl("plain", room));
+    old.announce(alice, 7, 4);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
+    await step(stub);
+    const fresh = await RawClient.join(roomUrl("plain", room));
+    const last = watcher.of("awareness").at(-1)?.entries[0]?.clock ?? 0;
+    fresh.announce({ ...alice, back: true }, 7, last);
+    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
+    await step(stub);
+    old.close(1000);
+    await old.waitForClose();
+    await settle(watcher);
+    expect(watcher.people().has(7)).toBe(true);
+  });
+
+  scenario("[P6] who comes back with the clock it left with is seen at once", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const first = await RawClient.join(roomUrl("plain", room));
+    first.announce(alice, 7, 3);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
+    const clock = first.of("awareness").at(-1)?.entries[0]?.clock ?? 0;
+    first.close(1000);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(false), waitOptions);
+    await step(stub);
+    const second = await RawClient.join(roomUrl("plain", room));
+    second.announce(alice, 7, clock);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
+  });
+
+  scenario("[P9] a state too large for the attachment is asked from its owner", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    const state = { text: "x".repeat(9_000) };
+    a.answers = true;
+    a.announce(state);
+    await settle(a);
+    await step(stub);
+    const c = await RawClient.open(roomUrl("plain", room));
+    await waitForPeople(c, [[a, state]]);
+  });
+});
+
+describe("ownership", () => {
+  scenario("[P3] nobody can overwrite, remove or push the clock of somebody else", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room, "?_pk=a"));
+    const b = await RawClient.join(roomUrl("plain", room, "?_pk=b"));
+    const mallory = await RawClient.join(roomUrl("plain", room, "?_pk=m"));
+    a.announce(alice);
+    await waitForPeople(b, [[a, alice]]);
+    await step(stub);
+    mallory.announce({ user: { name: "Not Alice" } }, a.doc.clientID, 1_000_000);
+    await step(stub);
+    mallory.announce(null, a.doc.clientID, 2_000_000);
+    await settle(mallory);
+    await settle(b);
+    await waitForPeople(b, [[a, alice]]);
+    await step(stub);
+    a.announce(bob);
+    await waitForPeople(b, [[a, bob]]);
+  });
+
+  test("[P4] foreign entries in a frame are dropped and the sender's own relayed", async () => {
+    const room = "mixed frame";
+    const a = await RawClient.join(roomUrl("plain", room));
+    const b = await RawClient.join(roomUrl("plain", room));
+    const c = await RawClient.join(roomUrl("plain", room));
+    a.answers = true;
+    a.announce(alice);
+    await waitForPeople(c, [[a, alice]]);
+    b.send(
+      encodeAwareness([
+        { clientID: a.doc.clientID, clock: 99, state: { user: { name: "forged" } } },
+        { clientID: b.doc.clientID, clock: 1, state: bob },
+      ]),
+    );
+    await waitForPeople(c, [
+      [a, alice],
+      [b, bob],
+    ]);
+  });
+
+  test("[P5] a nameless client that claims to be another is refused while the other answers", async () => {
+    const room = "contest";
+    const a = await RawClient.join(roomUrl("plain", room));
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const mallory = await RawClient.join(roomUrl("plain", room));
+    a.answers = true;
+    a.announce(alice);
+    await waitForPeople(watcher, [[a, alice]]);
+    mallory.announce({ user: { name: "Not Alice" } }, a.doc.clientID, 50);
+    await a.waitFor("query");
+    await evict(env.PLAIN.getByName(room));
+    mallory.close(1000);
+    await settle(watcher);
+    await waitForPeople(watcher, [[a, alice]]);
+  });
+
+  test("[P4] a provider that repeats what it heard of others costs the others no frame", async () => {
+    const room = "no echo";
+    const a = await RawClient.join(roomUrl("plain", room));
+    const b = await RawClient.join(roomUrl("plain", room));
+    a.announce(alice);
+    await waitForPeople(b, [[a, alice]]);
+    const before = a.of("awareness").length;
+    const heard = b.of("awareness").at(-1)?.entries ?? [];
+    b.send(encodeAwareness(heard));
+    await settle(b);
+    await settle(a);
+    expect(a.of("awareness").length).toBe(before);
+  });
+});
+
+describe("cost", () => {
+  test.each([2, 10, 50])("[P8] one cursor move in a room of %i is one frame for each of the others", async (size) => {
+    const room = `cursor in a room of ${size}`;
+    // With `_pk`, as y-partyserver's provider: it needs no echo to stay connected.
+    const clients = await Promise.all(
+      Array.from({ length: size }, (_, i) => RawClient.join(roomUrl("plain", room, `?_pk=${i}`))),
+    );
+    for (const client of clients) client.announce({ at: 0 });
+    await vi.waitFor(() => {
+      for (const client of clients) expect(client.people().size).toBe(size);
+    }, waitOptions);
+    const [mover, ...others] = clients;
+    if (mover === undefined) throw new Error("nobody");
+    const count = (): number => clients.reduce((sum, client) => sum + client.frames.length, 0);
+    const before = count();
+    mover.announce({ at: 1 });
+    await vi.waitFor(() => {
+      for (const other of others) expect(other.people().get(mover.doc.clientID)).toEqual({ at: 1 });
+    }, waitOptions);
+    expect(count() - before).toBe(size - 1);
+  });
+
+  test("[P8] a client without _pk gets its own move back, so that it knows that the line is alive", async () => {
+    const room = "plain echo";
+    const a = await RawClient.join(roomUrl("plain", room));
+    const b = await RawClient.join(roomUrl("plain", room));
+    a.announce({ at: 0 });
+    await vi.waitFor(() => expect(b.people().size).toBe(1), waitOptions);
+    await settle(a);
+    const before = [a.of("awareness").length, b.of("awareness").length];
+    a.announce({ at: 1 }, a.doc.clientID, 10);
+    await vi.waitFor(() => expect(b.people().get(a.doc.clientID)).toEqual({ at: 1 }), waitOptions);
+    await settle(a);
+    expect([a.of("awareness").length, b.of("awareness").length]).toEqual(before.map((n) => n + 1));
+  });
+
+  test("[H13] three quiet clients leave no timer behind: the object hibernates", async () => {
+    const room = "quiet";
+    const stub = env.PLAIN.getByName(room);
+    const clients = await Promise.all(
+      [1, 2, 3].map(() => RawClient.join(roomUrl("plain", room))),
+    );
+    for (const client of clients) client.announce(alice);
+    clients[0]?.type("a word");
+    await settle(clients[0] ?? (await RawClient.join(roomUrl("plain", room))));
+    await evict(stub);
+    clients[1]?.type("!");
+    await vi.waitFor(() => expect(clients[2]?.text).toContain("!"), waitOptions);
+  });
+});
+
+describe("document.awareness", () => {
+  scenario("[P11] the server can be a person, and stays one through hibernation", async (step, room) => {
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    const setState = (state: Record<string, unknown> | null): Promise<void> =>
+      runInDurableObject(stub, (instance) => instance.document.awareness.setLocalState(state));
+    await setState({ user: { name: "Robot" } });
+    await vi.waitFor(() => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" } }]), waitOptions);
+    await step(stub);
+    const b = await RawClient.join(roomUrl("plain", room));
+    await vi.waitFor(() => expect([...b.people().values()]).toEqual([{ user: { name: "Robot" } }]), waitOptions);
+    await step(stub);
+    await setState({ user: { name: "Robot" }, busy: true });
+    await vi.waitFor(() => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" }, busy: true }]), waitOptions);
+    await step(stub);
+    await setState(null);
+    await vi.waitFor(() => expect([a.people().size, b.people().size]).toEqual([0, 0]), waitOptions);
+  });
+
+  test("[P11] it shows everybody in the room", async () => {
+    const room = "facade";
+    const stub = env.PLAIN.getByName(room);
+    const a = await RawClient.join(roomUrl("plain", room));
+    a.announce(alice);
+    await settle(a);
+    const states = (): Promise<unknown[]> =>
+      runInDurableObject(stub, ({ document }) => [...document.awareness.getStates().values()]);
+    expect(await states()).toEqual([alice]);
+    a.announce(bob);
+    await settle(a);
+    expect(await states()).toEqual([bob]);
+    a.close(1000);
+    await vi.waitFor(async () => expect(await states()).toEqual([]), waitOptions);
+  });
+});
