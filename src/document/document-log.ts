@@ -3,7 +3,7 @@
 // whom to send to is decided by the room.
 import { StorageError, type Database } from "../storage/database.js";
 import { migrate, readMeta, type Meta } from "../storage/schema.js";
-import { LogKind, UpdateLog, maxRowFrames, type LogRow } from "../storage/update-log.js";
+import { LogKind, UpdateLog, flushesIn, maxRowFlushes, type LogRow } from "../storage/update-log.js";
 import { acceptUpdate } from "./accept.js";
 import { addDeletes, countDeletes, type DeleteSet } from "./delete-set.js";
 import { diffUpdate } from "./diff.js";
@@ -219,7 +219,7 @@ export class DocumentLog {
       return this.#log.append({ kind, ...entry });
     }
     const ranges = joinRanges(decodeRanges(row.clocks), clockRanges(batch));
-    if (row.frames + 1 < maxRowFrames) {
+    if (flushesIn(row) + 1 < maxRowFlushes) {
       return this.#log.appendTo(row, { kind, ...toEntry(batch, ranges) });
     }
     const last = row.last + 1;

@@ -21,8 +21,8 @@ export const LogKind = {
 } as const;
 export type LogKind = (typeof LogKind)[keyof typeof LogKind];
 
-/** A row closes when it holds this many frames: a join is then some tens of frames, whatever the history. */
-export const maxRowFrames = 64;
+/** A row closes when it holds this many flushes, and is then folded: a join is some tens of frames, whatever the history. */
+export const maxRowFlushes = 64;
 /** A row that holds more than one frame stays below this size, in bytes: appending rewrites the whole row. */
 export const maxOpenRowBytes = 65_536;
 
@@ -75,7 +75,7 @@ export class UpdateLog {
   openRow(kind: LogKind, bytes: number): LogRow | null {
     const row = this.rows.at(-1);
     if (row === undefined || row.kind !== kind) return null;
-    const fits = row.frames < maxRowFrames && this.#openBytes + bytes <= maxOpenRowBytes;
+    const fits = flushesIn(row) < maxRowFlushes && this.#openBytes + bytes <= maxOpenRowBytes;
     return fits ? row : null;
   }
 
@@ -192,6 +192,11 @@ export class UpdateLog {
     const rows = this.#loadedRows();
     rows[rows.length - 1] = row;
   }
+}
+
+/** How many flushes a row holds, folded or not. */
+export function flushesIn(row: LogRow): number {
+  return row.last - row.seq + 1;
 }
 
 function withoutFrame(entry: LogEntry): Omit<LogEntry, "frame"> {

@@ -83,12 +83,7 @@ export class Client {
 
 function createProvider({ kind, port, room, disableBc }: ClientOptions, doc: Doc): Provider {
   const url = `ws://127.0.0.1:${port}/parties/main`;
-  switch (kind) {
-    case "y-websocket 3":
-      return new WebsocketProvider(url, room, doc, { disableBc });
-    case "y-websocket 2":
-      return new WebsocketProvider2(url, room, doc, { disableBc });
-    case "y-partyserver":
-      return new YProvider(`127.0.0.1:${port}`, room, doc, { disableBc });
-  }
+  if (kind === "y-partyserver") return new YProvider(`127.0.0.1:${port}`, room, doc, { disableBc });
+  const Provider = kind === "y-websocket 3" ? WebsocketProvider : WebsocketProvider2;
+  return new Provider(url, room, doc, { disableBc });
 }

@@ -82,7 +82,8 @@ export class BrowserParticipant implements Participant {
   }
 
   static async open(browser: Browser, options: Omit<ClientOptions, "disableBc">): Promise<Participant> {
-    const context = await browser.newContext();
+    // The page does not come over the network, so the browser would ask before it lets it reach this machine.
+    const context = await browser.newContext({ permissions: ["local-network-access"] });
     const html = await pageSource();
     await context.route("**/compat.html", (route) => route.fulfill({ contentType: "text/html", body: html }));
     const page = await context.newPage();

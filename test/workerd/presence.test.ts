@@ -1,7 +1,7 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
-import { RawClient, encodeAwareness, roomUrl, settle, waitOptions } from "./raw-client.js";
+import { RawClient, encodeAwareness, roomUrl, settle, waitOptions, slug } from "./raw-client.js";
 import { evict, scenario } from "./scenario.js";
 
 const alice = { user: { name: "Alice" } };
@@ -18,7 +18,7 @@ async function waitForPeople(client: RawClient, people: [RawClient, unknown][]):
 
 describe("presence that survives hibernation", () => {
   scenario("[H5] who leaves is removed from everybody's screen", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     await step(stub);
     const b = await RawClient.join(roomUrl("plain", room));
@@ -34,7 +34,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[H6] a newcomer sees those who are quiet, at once and without waking them", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     a.announce(alice);
     await settle(a);
@@ -46,7 +46,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[H7] who drops without a close frame is removed", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     const b = await RawClient.join(roomUrl("plain", room));
     a.announce(alice);
@@ -58,7 +58,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[H8] the late close of an old socket does not remove who came back by the same _pk", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const watcher = await RawClient.join(roomUrl("plain", room));
     const old = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
     old.announce(alice, 7, 4);
@@ -79,7 +79,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[P5] a plain client that owns nothing yet takes its place back from its dead socket", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const watcher = await RawClient.join(roomUrl("plain", room));
     const old = await RawClient.join(roomUrl("plain", room));
     old.announce(alice, 7, 4);
@@ -97,7 +97,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[P6] who comes back with the clock it left with is seen at once", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const watcher = await RawClient.join(roomUrl("plain", room));
     const first = await RawClient.join(roomUrl("plain", room));
     first.announce(alice, 7, 3);
@@ -112,7 +112,7 @@ describe("presence that survives hibernation", () => {
   });
 
   scenario("[P9] a state too large for the attachment is asked from its owner", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     const state = { text: "x".repeat(9_000) };
     a.answers = true;
@@ -126,7 +126,7 @@ describe("presence that survives hibernation", () => {
 
 describe("ownership", () => {
   scenario("[P3] nobody can overwrite, remove or push the clock of somebody else", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room, "?_pk=a"));
     const b = await RawClient.join(roomUrl("plain", room, "?_pk=b"));
     const mallory = await RawClient.join(roomUrl("plain", room, "?_pk=m"));
@@ -174,7 +174,7 @@ describe("ownership", () => {
     await waitForPeople(watcher, [[a, alice]]);
     mallory.announce({ user: { name: "Not Alice" } }, a.doc.clientID, 50);
     await a.waitFor("query");
-    await evict(env.PLAIN.getByName(room));
+    await evict(env.PLAIN.getByName(slug(room)));
     mallory.close(1000);
     await settle(watcher);
     await waitForPeople(watcher, [[a, alice]]);
@@ -233,7 +233,7 @@ describe("cost", () => {
 
   test("[H13] three quiet clients leave no timer behind: the object hibernates", async () => {
     const room = "quiet";
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const clients = await Promise.all(
       [1, 2, 3].map(() => RawClient.join(roomUrl("plain", room))),
     );
@@ -248,7 +248,7 @@ describe("cost", () => {
 
 describe("document.awareness", () => {
   scenario("[P11] the server can be a person, and stays one through hibernation", async (step, room) => {
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     const setState = (state: Record<string, unknown> | null): Promise<void> =>
       runInDurableObject(stub, (instance) => instance.document.awareness.setLocalState(state));
@@ -267,7 +267,7 @@ describe("document.awareness", () => {
 
   test("[P11] it shows everybody in the room", async () => {
     const room = "facade";
-    const stub = env.PLAIN.getByName(room);
+    const stub = env.PLAIN.getByName(slug(room));
     const a = await RawClient.join(roomUrl("plain", room));
     a.announce(alice);
     await settle(a);

@@ -15,7 +15,12 @@ export type Frame =
 
 /** The URL of a room in the test Worker. */
 export function roomUrl(party: string, room: string, query = ""): string {
-  return `http://rooms.test/parties/${party}/${room}${query}`;
+  return `http://rooms.test/parties/${party}/${slug(room)}${query}`;
+}
+
+/** A name that is spelled alike in a URL and as the name of an object. */
+export function slug(name: string): string {
+  return name.replace(/\W+/g, "-");
 }
 
 /** Asks for an upgrade through the Worker. */

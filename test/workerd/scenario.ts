@@ -2,6 +2,7 @@
 // the same.
 import { evictDurableObject, runInDurableObject } from "cloudflare:test";
 import { describe, expect, test } from "vitest";
+import { slug } from "./raw-client.js";
 
 /** What a scenario gets: to be called between its steps. */
 export type Step = (stub: DurableObjectStub) => Promise<void>;
@@ -32,5 +33,5 @@ export async function evict(stub: DurableObjectStub): Promise<void> {
 }
 
 function roomNamed(name: string, suffix: string): string {
-  return encodeURIComponent(`${name.replace(/[^\w ]/g, "").slice(0, 100)} ${suffix}`);
+  return slug(`${name.slice(0, 100)} ${suffix}`);
 }
