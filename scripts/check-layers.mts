@@ -23,7 +23,9 @@ const layers: Readonly<Record<string, Layer>> = {
   "src/document": { layers: ["src/storage", "src/protocol"], packages: ["lib0", "yjs", "y-protocols"] },
   "src/capability.ts": { layers: ["src/document", "src/storage", "src/protocol"] },
   ...Object.fromEntries(capabilities.map((name) => [name, { layers: belowCapabilities }])),
-  "src/room": { layers: [...capabilities, "src/capability.ts", "src/document", "src/storage", "src/protocol"] },
+  "src/room": {
+    layers: [...capabilities, "src/capability.ts", "src/document", "src/storage", "src/protocol"],
+  },
   "src/router.ts": { layers: ["src/room", "src/protocol"] },
   "src/worker.ts": { layers: ["src/router.ts", "src/room", "src/index.ts"] },
   "src/index.ts": { layers: ["src/router.ts", "src/room", ...capabilities, ...belowCapabilities] },

@@ -1,10 +1,5 @@
 // From a request to a room. The routing is PartyServer's; names, unknown parties and headers are checked before it.
-import {
-  getServerByName,
-  routePartykitRequest,
-  type PartyServerOptions,
-  type Server,
-} from "partyserver";
+import { getServerByName, routePartykitRequest, type PartyServerOptions, type Server } from "partyserver";
 import { decodeRoomName, encodeRoomName } from "./protocol/room-name.js";
 import { refuse } from "./room/refusal.js";
 

@@ -296,7 +296,7 @@ function* encodeDeletePieces(deletes: DeleteSet): Generator<Uint8Array, void> {
   let piece: DeleteSet = new Map();
   let size = 0;
   for (const [client, ranges] of deletes) {
-    for (let from = 0; from < ranges.length; ) {
+    for (let from = 0; from < ranges.length;) {
       const take = Math.min(ranges.length - from, 2 * (maxDeletesPerFrame - size));
       piece.set(client, ranges.slice(from, from + take));
       from += take;

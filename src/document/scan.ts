@@ -208,7 +208,7 @@ class Scan {
   }
 }
 
-const utf8 = new TextDecoder("utf-8", { ignoreBOM: true });
+const utf8 = new TextDecoder("utf-8", { fatal: false, ignoreBOM: true });
 
 function equalBytes(
   bytes: Uint8Array,

@@ -20,7 +20,7 @@ export function encodeRoomName(name: string): string {
     throw new RangeError("The name of a room must not have control characters.");
   }
   if (/\p{Surrogate}/u.test(name)) throw new RangeError("The name of a room must be well-formed Unicode.");
-  const segment = name.replace(/[ "#%/<>?\\^`{}]|[^\u0000-\u007f]+/gu, encodeURIComponent);
+  const segment = name.replace(/[ "#%/<>?\\^`{}]|[^ -~]+/gu, encodeURIComponent);
   if (textEncoder.encode(name).byteLength > maxRoomNameBytes || segment.length > maxSegmentBytes) {
     throw new RangeError(`The name of a room must not be longer than ${maxRoomNameBytes} bytes.`);
   }

@@ -117,7 +117,7 @@ export function isolateState<T extends Connection>(connection: T): T {
     setState: {
       configurable: true,
       value: (next: unknown): unknown => {
-        const state: unknown = typeof next === "function" ? next(read()) : next;
+        const state: unknown = isUpdater(next) ? next(read()) : next;
         write(state);
         return state;
       },
@@ -154,7 +154,7 @@ function parsePeople(owned: readonly unknown[]): Map<number, OwnedPerson> {
   const people = new Map<number, OwnedPerson>();
   for (const entry of owned) {
     if (!Array.isArray(entry)) continue;
-    const [clientID, clock, toldAt, stateHash, state]: unknown[] = entry;
+    const [clientID, clock, toldAt, stateHash, state] = entry as unknown[];
     if (typeof clientID !== "number" || typeof clock !== "number") continue;
     people.set(clientID, {
       clock,
@@ -183,6 +183,10 @@ function readRaw(socket: WebSocket): Record<string, unknown> {
 
 function serializeRaw(socket: WebSocket, raw: Record<string, unknown>): void {
   WebSocket.prototype.serializeAttachment.call(socket, raw);
+}
+
+function isUpdater(value: unknown): value is (state: unknown) => unknown {
+  return typeof value === "function";
 }
 
 function isRecord(value: unknown): value is Record<string, unknown> {

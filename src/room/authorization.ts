@@ -41,11 +41,11 @@ export function parseAuthorization(value: unknown): Authorization | Response {
 
 /** Asks `hook` about a request. Whatever is not a clear yes is a refusal. */
 export async function authorize(
-  hook: ((request: Request) => unknown) | undefined,
+  hook: ((request: Request) => unknown) | null,
   request: Request,
   room: string,
 ): Promise<Authorization | Response> {
-  if (hook === undefined) return openAuthorization;
+  if (hook === null) return openAuthorization;
   let answer: Authorization | Response;
   try {
     answer = parseAuthorization(await hook(request));

@@ -13,9 +13,7 @@ export class Contests {
   readonly #running = new Map<number, RunningContest>();
 
   /** `onWon` is called when the old connection did not answer. */
-  constructor(
-    onWon: (claimant: RoomConnection, entry: AwarenessEntry, owner: RoomConnection) => void,
-  ) {
+  constructor(onWon: (claimant: RoomConnection, entry: AwarenessEntry, owner: RoomConnection) => void) {
     this.#onWon = onWon;
   }
 

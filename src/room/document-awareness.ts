@@ -31,10 +31,7 @@ export function connectAwareness(awareness: Awareness, host: AwarenessHost): voi
 }
 
 /** Brings news of the room into `awareness`. */
-export function applyAwarenessEntries(
-  awareness: Awareness,
-  entries: readonly AwarenessEntry[],
-): void {
+export function applyAwarenessEntries(awareness: Awareness, entries: readonly AwarenessEntry[]): void {
   if (entries.length > 0) {
     applyAwarenessUpdate(awareness, encodeAwarenessUpdate(entries), roomOrigin);
   }

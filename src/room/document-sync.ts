@@ -21,7 +21,7 @@ const readOnlyReason = "This connection may read the document but not change it.
 /** What sync needs of a room. */
 export interface DocumentSyncHost {
   /** @throws StorageError when the document cannot be read */
-  readonly log: DocumentLog;
+  log(): DocumentLog;
   readonly connections: Connections;
   readonly limits: Partial<UpdateLimits>;
   isReadOnly(connection: RoomConnection): boolean;
@@ -45,7 +45,7 @@ export class DocumentSync {
 
   /** Asks a new connection for what it has. @throws StorageError */
   start(connection: RoomConnection): void {
-    connection.send(encodeSyncStep1(this.#host.log.encodeStateVector()));
+    connection.send(encodeSyncStep1(this.#host.log().encodeStateVector()));
   }
 
   /**
@@ -54,7 +54,7 @@ export class DocumentSync {
    */
   handleStep1(connection: RoomConnection, vector: Uint8Array): void {
     const known = decodeStateVector(vector);
-    for (const { type, update } of this.#host.log.answer(known)) {
+    for (const { type, update } of this.#host.log().answer(known)) {
       connection.send(type === "step2" ? encodeSyncStep2(update) : encodeUpdate(update));
     }
     connection.mark(ConnectionFlag.answered);
@@ -67,10 +67,10 @@ export class DocumentSync {
     if (isFirstStep2) from.mark(ConnectionFlag.caughtUp);
     if (this.#host.isReadOnly(from)) {
       // An up-to-date reader answers our step 1 with nothing new: that is no attempt to write.
-      if (this.#host.log.isNews(bytes, limits)) this.#deny(from);
+      if (this.#host.log().isNews(bytes, limits)) this.#deny(from);
       return;
     }
-    const { update, complete } = this.#host.log.accept(bytes, { kind, subject: from.subject, limits });
+    const { update, complete } = this.#host.log().accept(bytes, { kind, subject: from.subject, limits });
     if (update !== null) this.#relay(update, from);
     if (!complete && kind === "update" && from.has(ConnectionFlag.caughtUp)) this.#askAgain(from);
   }
@@ -78,7 +78,7 @@ export class DocumentSync {
   /** Takes in a change that was made to the document on the server. @throws ProtocolError, StorageError */
   handleServerUpdate(bytes: Uint8Array): void {
     const source = { kind: "step2", subject: null, limits: this.#stepTwoLimits } as const;
-    const { update } = this.#host.log.accept(bytes, source);
+    const { update } = this.#host.log().accept(bytes, source);
     if (update !== null) this.#relay(update, null);
   }
 

@@ -25,7 +25,8 @@ const retryWaitsMs = [250, 500, 1_000, 2_000, 4_000, 8_000] as const;
 
 /** What persistence needs of a room. */
 export interface PersistenceHost {
-  readonly pendingBytes: number;
+  /** How many bytes are not stored yet. */
+  pendingBytes(): number;
   /** Stores what is pending; false when nothing was. Throws when it fails. */
   flush(): boolean;
   /** Something was stored. */
@@ -55,7 +56,7 @@ export class Persistence {
   schedule(): void {
     // A retry is on its way: it takes everything along.
     if (this.#retry !== null) return;
-    if (this.#host.pendingBytes >= this.#options.maxPendingBytes) this.flush();
+    if (this.#host.pendingBytes() >= this.#options.maxPendingBytes) this.flush();
     else this.#flushLater();
   }
 

@@ -105,11 +105,7 @@ export class Presence {
   }
 
   /** The last known person under a clientID, if `from` may speak for it. Takes it over where that is right. */
-  #claim(
-    from: RoomConnection,
-    entry: AwarenessEntry,
-    news: PresenceNews,
-  ): OwnedPerson | null | "foreign" {
+  #claim(from: RoomConnection, entry: AwarenessEntry, news: PresenceNews): OwnedPerson | null | "foreign" {
     const owners = this.#loadOwners();
     const owner = owners.get(entry.clientID);
     if (owner === from) return from.people.get(entry.clientID) ?? null;

@@ -92,8 +92,7 @@ export class RoomCore {
   /** Lets a socket in: asks it for what it has and tells it who is here. @throws StorageError */
   connect(socket: WebSocket, newcomer: Newcomer): void {
     const { access, subject, secretHash, takesText } = newcomer;
-    const flags =
-      (access === "read" ? ConnectionFlag.readOnly : 0) | (takesText ? ConnectionFlag.text : 0);
+    const flags = (access === "read" ? ConnectionFlag.readOnly : 0) | (takesText ? ConnectionFlag.text : 0);
     const connection = this.connections.add(socket, {
       flags,
       subject,
@@ -218,11 +217,8 @@ export class RoomCore {
   }
 
   #createSync(): DocumentSync {
-    const core = this;
     return new DocumentSync({
-      get log() {
-        return core.log;
-      },
+      log: () => this.log,
       connections: this.connections,
       limits: this.#host.options.limits ?? {},
       isReadOnly: (connection) =>
@@ -235,13 +231,10 @@ export class RoomCore {
   }
 
   #createPersistence(): Persistence {
-    const core = this;
     const { room, ctx } = this.#host;
     const options = { ...defaultPersistence, ...this.#host.options.persistence };
     const host = {
-      get pendingBytes() {
-        return "log" in core.#opened ? core.#opened.log.pendingBytes : 0;
-      },
+      pendingBytes: () => ("log" in this.#opened ? this.#opened.log.pendingBytes : 0),
       flush: () => "log" in this.#opened && this.#opened.log.flush(),
       onFlushed: () => this.#host.onFlushed(),
       onFlushFailed: (error: unknown, attempt: number) => {

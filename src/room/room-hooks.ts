@@ -29,9 +29,7 @@ export interface RoomInstance {
    * Decides who may connect, before a socket is accepted and before a request is answered. Without it everybody may
    * write. A throw refuses, for now. Do not read the body of `request`.
    */
-  onAuthorize?(
-    request: Request,
-  ): Authorization | Response | Promise<Authorization | Response>;
+  onAuthorize?(request: Request): Authorization | Response | Promise<Authorization | Response>;
 
   /**
    * Seeds or imports a document that is new, which means that nothing was ever stored in it. Return a `Y.Doc` or a V1

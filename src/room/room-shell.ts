@@ -2,7 +2,7 @@
 // goes wrong on the way is turned into a refusal or a close here, without a stack for the client.
 import debounce from "lodash.debounce";
 import type { Connection, Server, WSMessage } from "partyserver";
-import { encodeStateAsUpdate, type Doc } from "yjs";
+import { encodeStateAsUpdate } from "yjs";
 import type { RoomDocument } from "../document/lazy-document.js";
 import { CloseCode } from "../protocol/close-code.js";
 import { customMessagePrefix, isKnownFrame } from "../protocol/message.js";
@@ -96,8 +96,8 @@ export class RoomShell {
   /** Answers a request or accepts a socket. Whatever fails is refused, without a stack. */
   async fetch(request: Request, passOn: (request: Request) => Promise<Response>): Promise<Response> {
     if (this.room === null) return refuse(400, "A room needs a valid name.");
-    const { onAuthorize } = this.#host.server;
-    const hook = onAuthorize?.bind(this.#host.server);
+    const { server } = this.#host;
+    const hook = server.onAuthorize === undefined ? null : (asked: Request) => server.onAuthorize?.(asked);
     const authorization = await authorize(hook, request, this.#label);
     if (authorization instanceof Response) return authorization;
     try {
@@ -199,7 +199,7 @@ export class RoomShell {
     try {
       const seed = await this.#host.server.onLoad();
       if (seed instanceof Uint8Array) this.#core.applyServerUpdate(seed);
-      else if (typeof seed === "object") this.#core.applyServerUpdate(encodeStateAsUpdate(seed as Doc));
+      else if (seed !== undefined) this.#core.applyServerUpdate(encodeStateAsUpdate(seed));
       this.#core.flush();
       this.#seeding = "done";
     } catch (error) {
@@ -373,10 +373,10 @@ function acceptProtocol(request: Request, response: Response): Response {
 function skipNameRecord(ctx: DurableObjectState): void {
   if (ctx.id.name === undefined) return;
   const { storage } = ctx;
-  const { put } = storage;
+  const put = storage.put.bind(storage) as (...args: unknown[]) => Promise<void>;
   Object.defineProperty(storage, "put", {
     configurable: true,
-    value: (...args: unknown[]): unknown =>
-      args[0] === "__ps_name" ? Promise.resolve() : Reflect.apply(put, storage, args),
+    value: (...args: unknown[]): Promise<void> =>
+      args[0] === "__ps_name" ? Promise.resolve() : put(...args),
   });
 }

@@ -5,18 +5,10 @@ import { Server, type Connection, type ConnectionContext, type WSMessage } from 
 /** The hooks of PartyServer's that a room takes over. */
 export interface ServerHooks {
   onStart(props?: Record<string, unknown>): void | Promise<void>;
-  getConnectionTags(
-    connection: Connection,
-    context: ConnectionContext,
-  ): string[] | Promise<string[]>;
+  getConnectionTags(connection: Connection, context: ConnectionContext): string[] | Promise<string[]>;
   onConnect(connection: Connection, context: ConnectionContext): void | Promise<void>;
   onMessage(connection: Connection, message: WSMessage): void | Promise<void>;
-  onClose(
-    connection: Connection,
-    code: number,
-    reason: string,
-    wasClean: boolean,
-  ): void | Promise<void>;
+  onClose(connection: Connection, code: number, reason: string, wasClean: boolean): void | Promise<void>;
   onError(connection: Connection, error: unknown): void | Promise<void>;
   onRequest(request: Request): Response | Promise<Response>;
   onAlarm(): void | Promise<void>;
@@ -31,7 +23,10 @@ export function takeOverHooks(
   replacements: (application: ApplicationHooks) => ServerHooks,
 ): void {
   const application: ApplicationHooks = {};
-  for (const name of hookNames) keepHook(server, name, application);
+  for (const name of hookNames) {
+    const isWritten = server[name] !== Server.prototype[name];
+    if (isWritten) Object.assign(application, { [name]: server[name].bind(server) });
+  }
   for (const [name, value] of Object.entries(replacements(application))) {
     Object.defineProperty(server, name, { configurable: true, writable: true, value });
   }
@@ -47,13 +42,3 @@ const hookNames = [
   "onRequest",
   "onAlarm",
 ] as const satisfies readonly (keyof ServerHooks)[];
-
-function keepHook<Name extends keyof ServerHooks>(
-  server: Server,
-  name: Name,
-  application: ApplicationHooks,
-): void {
-  const hook: unknown = server[name];
-  if (hook === Server.prototype[name] || typeof hook !== "function") return;
-  application[name] = hook.bind(server) as ServerHooks[Name];
-}

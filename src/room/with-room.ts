@@ -33,6 +33,7 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
 
     // oxlint-disable-next-line typescript/no-explicit-any
     constructor(...args: any[]) {
+      // oxlint-disable-next-line typescript/no-unsafe-argument
       super(...args);
       const { options, roomOptions, callbackOptions } = readStatics(this);
       if (options?.hibernate === false) {
@@ -119,7 +120,7 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
       this.#shell.flush();
     }
   }
-  return RoomMixin as unknown as WithRoom<Base>;
+  return RoomMixin;
 }
 
 /** A room on PartyServer's `Server`: the class to extend when there is no other. */

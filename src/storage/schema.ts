@@ -85,11 +85,11 @@ export interface Meta {
  * @throws StorageError when the row is damaged, or was written by a newer version of this code
  */
 export function readMeta(database: Database): Meta | null {
-  const tables = database.run("SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'dormouse_meta'");
-  if (tables.length === 0) return null;
-  const rows = database.run(
-    "SELECT schema, room, state, generation, epoch, created_at FROM dormouse_meta",
+  const tables = database.run(
+    "SELECT name FROM sqlite_master WHERE type = 'table' AND name = 'dormouse_meta'",
   );
+  if (tables.length === 0) return null;
+  const rows = database.run("SELECT schema, room, state, generation, epoch, created_at FROM dormouse_meta");
   const row = rows[0];
   if (row === undefined) throw new StorageError("The meta row is missing.");
   const schema = integerColumn(row, "schema");

@@ -81,10 +81,7 @@ export class UpdateLog {
 
   /** The frames of a row, oldest first. @throws StorageError when the body cannot be read */
   readFrames(row: LogRow): Uint8Array[] {
-    const parts = this.#database.run(
-      "SELECT body FROM dormouse_log WHERE seq = ? ORDER BY part",
-      row.seq,
-    );
+    const parts = this.#database.run("SELECT body FROM dormouse_log WHERE seq = ? ORDER BY part", row.seq);
     const body = concatenate(parts.map((part) => blobColumn(part, "body")));
     try {
       return readFrameList(body, row.frames);
@@ -157,9 +154,7 @@ export class UpdateLog {
 
   #readRows(): LogRow[] {
     const rows = this.#database
-      .run(
-        "SELECT seq, last, kind, frames, deletes, clocks FROM dormouse_log WHERE part = 0 ORDER BY seq",
-      )
+      .run("SELECT seq, last, kind, frames, deletes, clocks FROM dormouse_log WHERE part = 0 ORDER BY seq")
       .map(parseRow);
     const newest = rows.at(-1);
     if (newest === undefined) return rows;

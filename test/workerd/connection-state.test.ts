@@ -5,15 +5,16 @@ import { StateTooLargeError } from "../../src/index.js";
 import { ConnectionFlag, readAttachment } from "../../src/room/attachment.js";
 import { RawClient, roomUrl, settle, upgrade, waitOptions, slug } from "./raw-client.js";
 import { evict, scenario } from "./scenario.js";
+import type { HookedRoom } from "./worker.js";
 
-type Stub = DurableObjectStub<import("./worker.js").HookedRoom>;
+type Stub = DurableObjectStub<HookedRoom>;
 
 /** Runs `work` on the one connection of a room. */
 function onConnection<T>(
   stub: Stub,
   work: (connection: import("partyserver").Connection<Record<string, unknown>>) => T,
 ): Promise<T> {
-  return runInDurableObject(stub, (instance) => {
+  return runInDurableObject(stub, (instance: HookedRoom) => {
     const [connection] = instance.getConnections<Record<string, unknown>>();
     if (connection === undefined) throw new Error("Nobody is connected.");
     return work(connection);
@@ -114,7 +115,7 @@ describe("the upgrade", () => {
     const stub = env.HOOKED.getByName(slug(room));
     await vi.waitFor(async () => {
       expect(await runInDurableObject(stub, (_, { getWebSockets }) => typeof getWebSockets)).toBe("function");
-      expect(await runInDurableObject(stub, (room) => [...room.getConnections()].length)).toBe(0);
+      expect(await runInDurableObject(stub, (instance) => [...instance.getConnections()].length)).toBe(0);
       expect(await runInDurableObject(stub, (_, state) => state.getWebSockets().length)).toBe(0);
     }, waitOptions);
   });
@@ -161,7 +162,10 @@ describe("the upgrade", () => {
 test("[P10] flags and people of the attachment stay within 2 KB for an ordinary presence", async () => {
   const room = "budget";
   const client = await RawClient.join(roomUrl("plain", room, "?_pk=x"));
-  client.announce({ user: { name: "Alice", color: "#ff8800" }, cursor: { anchor: { type: null, tname: "text", item: null }, head: 3 } });
+  client.announce({
+    user: { name: "Alice", color: "#ff8800" },
+    cursor: { anchor: { type: null, tname: "text", item: null }, head: 3 },
+  });
   await settle(client);
   const stub = env.PLAIN.getByName(slug(room));
   const stored = await runInDurableObject(stub, (_, state) => {

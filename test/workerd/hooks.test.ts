@@ -46,18 +46,21 @@ describe("hooks that call no super", () => {
     expect(await calls(room)).toEqual(["onStart", "onConnect ", "onMessage fail", "onMessage binary"]);
   });
 
-  scenario("[K3] application messages go both ways, and only to those who understand text", async (step, room) => {
-    const stub = env.HOOKED.getByName(room);
-    const a = await RawClient.join(roomUrl("hooked", room));
-    const b = await RawClient.join(roomUrl("hooked", room, "?_pk=b"));
-    const plain = await RawClient.join(roomUrl("hooked", room));
-    await step(stub);
-    a.send("__YPS:ping");
-    expect((await a.waitFor("text")).text).toBe("__YPS:you said ping");
-    expect((await b.waitFor("text")).text).toBe("__YPS:somebody said ping");
-    await settle(plain);
-    expect(plain.of("text")).toEqual([]);
-  });
+  scenario(
+    "[K3] application messages go both ways, and only to those who understand text",
+    async (step, room) => {
+      const stub = env.HOOKED.getByName(room);
+      const a = await RawClient.join(roomUrl("hooked", room));
+      const b = await RawClient.join(roomUrl("hooked", room, "?_pk=b"));
+      const plain = await RawClient.join(roomUrl("hooked", room));
+      await step(stub);
+      a.send("__YPS:ping");
+      expect((await a.waitFor("text")).text).toBe("__YPS:you said ping");
+      expect((await b.waitFor("text")).text).toBe("__YPS:somebody said ping");
+      await settle(plain);
+      expect(plain.of("text")).toEqual([]);
+    },
+  );
 
   test("[K4] handleMessage takes frames that came in another wrapping", async () => {
     const room = "wrapped";
@@ -109,26 +112,29 @@ describe("access", () => {
     await plain.text();
   });
 
-  scenario("[H10] a reader's update changes nothing, reaches nobody, and the reader is told", async (step, room) => {
-    const stub = env.GUARDED.getByName(room);
-    const writer = await RawClient.join(roomUrl("guarded", room, "?token=alice"));
-    const reader = await RawClient.join(roomUrl("guarded", room, "?token=bob:read"));
-    expect(reader.of("denied")).toEqual([]);
-    writer.type("for all to read");
-    await vi.waitFor(() => expect(reader.text).toBe("for all to read"), waitOptions);
-    await step(stub);
-    reader.type("scribble");
-    await reader.waitFor("denied");
-    await step(stub);
-    reader.type("scribble");
-    await settle(reader);
-    expect(reader.of("denied").length).toBe(1);
-    await settle(writer);
-    expect(writer.text).toBe("for all to read");
-    await step(stub);
-    const late = await RawClient.join(roomUrl("guarded", room, "?token=carol"));
-    expect(late.text).toBe("for all to read");
-  });
+  scenario(
+    "[H10] a reader's update changes nothing, reaches nobody, and the reader is told",
+    async (step, room) => {
+      const stub = env.GUARDED.getByName(room);
+      const writer = await RawClient.join(roomUrl("guarded", room, "?token=alice"));
+      const reader = await RawClient.join(roomUrl("guarded", room, "?token=bob:read"));
+      expect(reader.of("denied")).toEqual([]);
+      writer.type("for all to read");
+      await vi.waitFor(() => expect(reader.text).toBe("for all to read"), waitOptions);
+      await step(stub);
+      reader.type("scribble");
+      await reader.waitFor("denied");
+      await step(stub);
+      reader.type("scribble");
+      await settle(reader);
+      expect(reader.of("denied").length).toBe(1);
+      await settle(writer);
+      expect(writer.text).toBe("for all to read");
+      await step(stub);
+      const late = await RawClient.join(roomUrl("guarded", room, "?token=carol"));
+      expect(late.text).toBe("for all to read");
+    },
+  );
 
   test("[A2] an up-to-date reader is not told anything", async () => {
     const writer = await RawClient.join(roomUrl("guarded", "calm reader", "?token=alice"));
@@ -192,20 +198,28 @@ describe("routes", () => {
   ])("[R2] %j is one room, however it is spelled, and by getRoom", async (name, spellings) => {
     const room = await getRoom(env.HOOKED, name);
     for (const spelling of spellings) {
-      const client = await RawClient.open(`http://rooms.test/parties/hooked/${spelling}?name=${spelling.length}`);
+      const client = await RawClient.open(
+        `http://rooms.test/parties/hooked/${spelling}?name=${spelling.length}`,
+      );
       client.close(1000);
       await client.waitForClose();
     }
     const { id } = room;
     const stub = env.HOOKED.get(id);
-    const seen = await runInDurableObject(stub, (instance) => ({ calls: instance.calls.length, name: instance.name }));
+    const seen = await runInDurableObject(stub, (instance) => ({
+      calls: instance.calls.length,
+      name: instance.name,
+    }));
     expect(seen.name).toBe(name);
     expect(seen.calls).toBeGreaterThanOrEqual(1 + 2 * spellings.length);
   });
 
-  test.each(["", ".", "..", "a\nb", "x".repeat(513), "\ud800"])("[R3] getRoom refuses the name %j", async (name) => {
-    await expect(getRoom(env.PLAIN, name)).rejects.toThrow(RangeError);
-  });
+  test.each(["", ".", "..", "a\nb", "x".repeat(513), "\ud800"])(
+    "[R3] getRoom refuses the name %j",
+    async (name) => {
+      await expect(getRoom(env.PLAIN, name)).rejects.toThrow(RangeError);
+    },
+  );
 
   test("[R4] options of PartyServer's go through: a prefix", async () => {
     const client = await RawClient.join("http://rooms.test/rooms/plain/prefixed");

@@ -8,8 +8,9 @@ import { defaultUpdateLimits } from "../../src/document/update-limits.js";
 import { getRoom } from "../../src/index.js";
 import { RawClient, roomUrl, settle, slug, upgrade, waitOptions } from "./raw-client.js";
 import { evict } from "./scenario.js";
+import type { PlainRoom } from "./worker.js";
 
-type PlainStub = DurableObjectStub<import("./worker.js").PlainRoom>;
+type PlainStub = DurableObjectStub<PlainRoom>;
 
 function query(stub: DurableObjectStub, sql: string): Promise<Record<string, unknown>[]> {
   return runInDurableObject(stub, (_, { storage }) => storage.sql.exec(sql).toArray());
@@ -162,7 +163,7 @@ describe("what cannot be read", () => {
     expect(response.headers.get("Retry-After")).not.toBeNull();
     expect(await response.text()).not.toMatch(/Error|schema|epoch/);
     await expect(
-      runInDurableObject(again, ({ document }) => document.getText("text").toString()),
+      runInDurableObject(again, ({ document }) => document.getText("text").toJSON()),
     ).rejects.toThrow();
     expect(await query(again, "SELECT seq, last, hex(body) FROM dormouse_log")).toEqual(before);
   });
@@ -277,7 +278,7 @@ test("[D12] a class of y-partyserver's with its own table goes on with its docum
     const [row] = await query(stub, "SELECT content FROM documents");
     const copy = new Y.Doc();
     Y.applyUpdate(copy, new Uint8Array(row?.["content"] as ArrayBuffer));
-    expect(copy.getText("text").toString()).toBe("written years ago, and today");
+    expect(copy.getText("text").toJSON()).toBe("written years ago, and today");
   }, waitOptions);
   await abortAllDurableObjects();
   expect((await RawClient.join(roomUrl("migrated", "migrated"))).text).toBe("written years ago, and today");

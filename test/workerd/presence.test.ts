@@ -33,17 +33,20 @@ describe("presence that survives hibernation", () => {
     expect(removal).toEqual({ clientID: a.doc.clientID, clock: shown?.clock, state: null });
   });
 
-  scenario("[H6] a newcomer sees those who are quiet, at once and without waking them", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const a = await RawClient.join(roomUrl("plain", room));
-    a.announce(alice);
-    await settle(a);
-    await step(stub);
-    const before = a.frames.length;
-    const c = await RawClient.open(roomUrl("plain", room));
-    await waitForPeople(c, [[a, alice]]);
-    expect(a.frames.length).toBe(before);
-  });
+  scenario(
+    "[H6] a newcomer sees those who are quiet, at once and without waking them",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const a = await RawClient.join(roomUrl("plain", room));
+      a.announce(alice);
+      await settle(a);
+      await step(stub);
+      const before = a.frames.length;
+      const c = await RawClient.open(roomUrl("plain", room));
+      await waitForPeople(c, [[a, alice]]);
+      expect(a.frames.length).toBe(before);
+    },
+  );
 
   scenario("[H7] who drops without a close frame is removed", async (step, room) => {
     const stub = env.PLAIN.getByName(slug(room));
@@ -57,44 +60,50 @@ describe("presence that survives hibernation", () => {
     await waitForPeople(b, []);
   });
 
-  scenario("[H8] the late close of an old socket does not remove who came back by the same _pk", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const watcher = await RawClient.join(roomUrl("plain", room));
-    const old = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
-    old.announce(alice, 7, 4);
-    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual(alice), waitOptions);
-    await step(stub);
-    const fresh = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
-    await step(stub);
-    fresh.announce({ ...alice, back: true }, 7, 5);
-    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
-    await step(stub);
-    old.close(1000);
-    await old.waitForClose();
-    await settle(watcher);
-    expect(watcher.people().get(7)).toEqual({ ...alice, back: true });
-    await step(stub);
-    fresh.close(1000);
-    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(false), waitOptions);
-  });
+  scenario(
+    "[H8] the late close of an old socket does not remove who came back by the same _pk",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const watcher = await RawClient.join(roomUrl("plain", room));
+      const old = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
+      old.announce(alice, 7, 4);
+      await vi.waitFor(() => expect(watcher.people().get(7)).toEqual(alice), waitOptions);
+      await step(stub);
+      const fresh = await RawClient.join(roomUrl("plain", room, "?_pk=secret"));
+      await step(stub);
+      fresh.announce({ ...alice, back: true }, 7, 5);
+      await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
+      await step(stub);
+      old.close(1000);
+      await old.waitForClose();
+      await settle(watcher);
+      expect(watcher.people().get(7)).toEqual({ ...alice, back: true });
+      await step(stub);
+      fresh.close(1000);
+      await vi.waitFor(() => expect(watcher.people().has(7)).toBe(false), waitOptions);
+    },
+  );
 
-  scenario("[P5] a plain client that owns nothing yet takes its place back from its dead socket", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const watcher = await RawClient.join(roomUrl("plain", room));
-    const old = await RawClient.join(roomUrl("plain", room));
-    old.announce(alice, 7, 4);
-    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
-    await step(stub);
-    const fresh = await RawClient.join(roomUrl("plain", room));
-    const last = watcher.of("awareness").at(-1)?.entries[0]?.clock ?? 0;
-    fresh.announce({ ...alice, back: true }, 7, last);
-    await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
-    await step(stub);
-    old.close(1000);
-    await old.waitForClose();
-    await settle(watcher);
-    expect(watcher.people().has(7)).toBe(true);
-  });
+  scenario(
+    "[P5] a plain client that owns nothing yet takes its place back from its dead socket",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const watcher = await RawClient.join(roomUrl("plain", room));
+      const old = await RawClient.join(roomUrl("plain", room));
+      old.announce(alice, 7, 4);
+      await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
+      await step(stub);
+      const fresh = await RawClient.join(roomUrl("plain", room));
+      const last = watcher.of("awareness").at(-1)?.entries[0]?.clock ?? 0;
+      fresh.announce({ ...alice, back: true }, 7, last);
+      await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
+      await step(stub);
+      old.close(1000);
+      await old.waitForClose();
+      await settle(watcher);
+      expect(watcher.people().has(7)).toBe(true);
+    },
+  );
 
   scenario("[P6] who comes back with the clock it left with is seen at once", async (step, room) => {
     const stub = env.PLAIN.getByName(slug(room));
@@ -196,26 +205,29 @@ describe("ownership", () => {
 });
 
 describe("cost", () => {
-  test.each([2, 10, 50])("[P8] one cursor move in a room of %i is one frame for each of the others", async (size) => {
-    const room = `cursor in a room of ${size}`;
-    // With `_pk`, as y-partyserver's provider: it needs no echo to stay connected.
-    const clients = await Promise.all(
-      Array.from({ length: size }, (_, i) => RawClient.join(roomUrl("plain", room, `?_pk=${i}`))),
-    );
-    for (const client of clients) client.announce({ at: 0 });
-    await vi.waitFor(() => {
-      for (const client of clients) expect(client.people().size).toBe(size);
-    }, waitOptions);
-    const [mover, ...others] = clients;
-    if (mover === undefined) throw new Error("nobody");
-    const count = (): number => clients.reduce((sum, client) => sum + client.frames.length, 0);
-    const before = count();
-    mover.announce({ at: 1 });
-    await vi.waitFor(() => {
-      for (const other of others) expect(other.people().get(mover.doc.clientID)).toEqual({ at: 1 });
-    }, waitOptions);
-    expect(count() - before).toBe(size - 1);
-  });
+  test.each([2, 10, 50])(
+    "[P8] one cursor move in a room of %i is one frame for each of the others",
+    async (size) => {
+      const room = `cursor in a room of ${size}`;
+      // With `_pk`, as y-partyserver's provider: it needs no echo to stay connected.
+      const clients = await Promise.all(
+        Array.from({ length: size }, (_, i) => RawClient.join(roomUrl("plain", room, `?_pk=${i}`))),
+      );
+      for (const client of clients) client.announce({ at: 0 });
+      await vi.waitFor(() => {
+        for (const client of clients) expect(client.people().size).toBe(size);
+      }, waitOptions);
+      const [mover, ...others] = clients;
+      if (mover === undefined) throw new Error("nobody");
+      const count = (): number => clients.reduce((sum, client) => sum + client.frames.length, 0);
+      const before = count();
+      mover.announce({ at: 1 });
+      await vi.waitFor(() => {
+        for (const other of others) expect(other.people().get(mover.doc.clientID)).toEqual({ at: 1 });
+      }, waitOptions);
+      expect(count() - before).toBe(size - 1);
+    },
+  );
 
   test("[P8] a client without _pk gets its own move back, so that it knows that the line is alive", async () => {
     const room = "plain echo";
@@ -234,9 +246,7 @@ describe("cost", () => {
   test("[H13] three quiet clients leave no timer behind: the object hibernates", async () => {
     const room = "quiet";
     const stub = env.PLAIN.getByName(slug(room));
-    const clients = await Promise.all(
-      [1, 2, 3].map(() => RawClient.join(roomUrl("plain", room))),
-    );
+    const clients = await Promise.all([1, 2, 3].map(() => RawClient.join(roomUrl("plain", room))));
     for (const client of clients) client.announce(alice);
     clients[0]?.type("a word");
     await settle(clients[0] ?? (await RawClient.join(roomUrl("plain", room))));
@@ -253,13 +263,22 @@ describe("document.awareness", () => {
     const setState = (state: Record<string, unknown> | null): Promise<void> =>
       runInDurableObject(stub, (instance) => instance.document.awareness.setLocalState(state));
     await setState({ user: { name: "Robot" } });
-    await vi.waitFor(() => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" } }]), waitOptions);
+    await vi.waitFor(
+      () => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" } }]),
+      waitOptions,
+    );
     await step(stub);
     const b = await RawClient.join(roomUrl("plain", room));
-    await vi.waitFor(() => expect([...b.people().values()]).toEqual([{ user: { name: "Robot" } }]), waitOptions);
+    await vi.waitFor(
+      () => expect([...b.people().values()]).toEqual([{ user: { name: "Robot" } }]),
+      waitOptions,
+    );
     await step(stub);
     await setState({ user: { name: "Robot" }, busy: true });
-    await vi.waitFor(() => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" }, busy: true }]), waitOptions);
+    await vi.waitFor(
+      () => expect([...a.people().values()]).toEqual([{ user: { name: "Robot" }, busy: true }]),
+      waitOptions,
+    );
     await step(stub);
     await setState(null);
     await vi.waitFor(() => expect([a.people().size, b.people().size]).toEqual([0, 0]), waitOptions);

@@ -111,7 +111,7 @@ export class RawClient {
 
   get text(): string {
     this.applyFrames();
-    return this.doc.getText("text").toString();
+    return this.doc.getText("text").toJSON();
   }
 
   /** Frames of one type. */

@@ -79,48 +79,54 @@ describe("a document", () => {
     await vi.waitFor(() => expect(a.text).toBe("offline online "), waitOptions);
   });
 
-  scenario("[S6] coming back n times with nothing new changes no row and tells nobody", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const a = await RawClient.join(roomUrl("plain", room));
-    a.type("some text");
-    a.edit((text) => text.delete(2, 3));
-    await settle(a);
-    await runInDurableObject(stub, (instance) => instance.flush());
-    const rows = (): Promise<unknown> =>
-      runInDurableObject(stub, (_, { storage }) =>
-        storage.sql.exec("SELECT seq, last, frames, hex(body) FROM dormouse_log").toArray(),
-      );
-    const before = await rows();
-    const frames = a.of("update").length;
-    for (let i = 0; i < 5; i++) {
-      await step(stub);
-      const back = await RawClient.open(roomUrl("plain", room));
-      Y.applyUpdate(back.doc, Y.encodeStateAsUpdate(a.doc));
-      back.sendStep1();
-      await back.waitFor("step1");
-      back.sendStep2();
-      await settle(back);
-      back.close(1000);
-    }
-    await settle(a);
-    expect(await rows()).toEqual(before);
-    expect(a.of("update").length).toBe(frames);
-  });
+  scenario(
+    "[S6] coming back n times with nothing new changes no row and tells nobody",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const a = await RawClient.join(roomUrl("plain", room));
+      a.type("some text");
+      a.edit((text) => text.delete(2, 3));
+      await settle(a);
+      await runInDurableObject(stub, (instance) => instance.flush());
+      const rows = (): Promise<unknown> =>
+        runInDurableObject(stub, (_, { storage }) =>
+          storage.sql.exec("SELECT seq, last, frames, hex(body) FROM dormouse_log").toArray(),
+        );
+      const before = await rows();
+      const frames = a.of("update").length;
+      for (let i = 0; i < 5; i++) {
+        await step(stub);
+        const back = await RawClient.open(roomUrl("plain", room));
+        Y.applyUpdate(back.doc, Y.encodeStateAsUpdate(a.doc));
+        back.sendStep1();
+        await back.waitFor("step1");
+        back.sendStep2();
+        await settle(back);
+        back.close(1000);
+      }
+      await settle(a);
+      expect(await rows()).toEqual(before);
+      expect(a.of("update").length).toBe(frames);
+    },
+  );
 
-  scenario("[S7] an update that does not follow is asked for again, and nothing is lost", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const a = await RawClient.join(roomUrl("plain", room));
-    const b = await RawClient.join(roomUrl("plain", room));
-    const asked = a.of("step1").length;
-    // A frame is lost on the way.
-    a.doc.getText("text").insert(0, "first ");
-    a.type("second");
-    await a.waitFor("step1", asked + 1);
-    expect(b.text).toBe("");
-    await step(stub);
-    a.sendStep2();
-    await vi.waitFor(() => expect(b.text).toBe("first second"), waitOptions);
-  });
+  scenario(
+    "[S7] an update that does not follow is asked for again, and nothing is lost",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const a = await RawClient.join(roomUrl("plain", room));
+      const b = await RawClient.join(roomUrl("plain", room));
+      const asked = a.of("step1").length;
+      // A frame is lost on the way.
+      a.doc.getText("text").insert(0, "first ");
+      a.type("second");
+      await a.waitFor("step1", asked + 1);
+      expect(b.text).toBe("");
+      await step(stub);
+      a.sendStep2();
+      await vi.waitFor(() => expect(b.text).toBe("first second"), waitOptions);
+    },
+  );
 
   test("[S8] an update in parts larger than a row is stored, and comes back", async () => {
     const room = "large";
@@ -143,9 +149,7 @@ describe("a document", () => {
   test("[H16] one broken socket does not stop the others", async () => {
     const room = "broken socket";
     const stub = env.PLAIN.getByName(slug(room));
-    const clients = await Promise.all(
-      [0, 1, 2].map(() => RawClient.join(roomUrl("plain", room))),
-    );
+    const clients = await Promise.all([0, 1, 2].map(() => RawClient.join(roomUrl("plain", room))));
     await runInDurableObject(stub, (_, state) => {
       const broken = state.getWebSockets()[1];
       if (broken === undefined) throw new Error("Nobody is connected.");
@@ -159,18 +163,21 @@ describe("a document", () => {
     await vi.waitFor(() => expect(heard()).toBe(1), waitOptions);
   });
 
-  scenario("[H20] an RPC as the first thing after an eviction edits, stores and tells everybody", async (step, room) => {
-    const stub = env.PLAIN.getByName(slug(room));
-    const a = await RawClient.join(roomUrl("plain", room));
-    a.type("people ");
-    await settle(a);
-    await step(stub);
-    await stub.appendText("and robots");
-    await vi.waitFor(() => expect(a.text).toBe("people and robots"), waitOptions);
-    await step(stub);
-    const b = await RawClient.join(roomUrl("plain", room));
-    expect(b.text).toBe("people and robots");
-  });
+  scenario(
+    "[H20] an RPC as the first thing after an eviction edits, stores and tells everybody",
+    async (step, room) => {
+      const stub = env.PLAIN.getByName(slug(room));
+      const a = await RawClient.join(roomUrl("plain", room));
+      a.type("people ");
+      await settle(a);
+      await step(stub);
+      await stub.appendText("and robots");
+      await vi.waitFor(() => expect(a.text).toBe("people and robots"), waitOptions);
+      await step(stub);
+      const b = await RawClient.join(roomUrl("plain", room));
+      expect(b.text).toBe("people and robots");
+    },
+  );
 
   test("[S9] an observer that edits while an update of somebody else comes in is stored and relayed", async () => {
     const room = "observer";

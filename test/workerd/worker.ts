@@ -52,7 +52,7 @@ export class HookedRoom extends Room {
     return Response.json(this.calls);
   }
   override async onSave(): Promise<void> {
-    this.calls.push(`onSave ${this.document.getText("text").toString()}`);
+    this.calls.push(`onSave ${this.document.getText("text").toJSON()}`);
   }
   override onCustomMessage(connection: Connection, message: string): void {
     this.calls.push(`onCustomMessage ${message}`);
@@ -91,7 +91,7 @@ export class SeededRoom extends Room {
   }
 
   text(): string {
-    return this.document.getText("text").toString();
+    return this.document.getText("text").toJSON();
   }
 }
 
@@ -99,7 +99,7 @@ export class SeededRoom extends Room {
 class Chat extends Server {
   static override options = { hibernate: true };
   override onMessage(connection: Connection, message: WSMessage): void {
-    this.broadcast(`chat: ${String(message)}`, [connection.id]);
+    this.broadcast(`chat: ${typeof message === "string" ? message : "?"}`, [connection.id]);
   }
 }
 
