@@ -7,6 +7,7 @@ const steps: readonly (readonly [name: string, command: string])[] = [
   ["lint", "oxlint"],
   ["layers", "node scripts/check-layers.mts"],
   ["types", "node scripts/check-types.mts"],
+  ["docs", "node scripts/check-docs.mts"],
   ["spec", "node scripts/check-spec.mts"],
   ["build", "npm run --silent build"],
   ["publint", "publint --strict"],

@@ -1,5 +1,7 @@
 // People who write together in the demo, with nothing going wrong.
-import { describe, expect } from "vitest";
+import { describe, expect, onTestFinished } from "vitest";
+import YProvider from "y-partyserver/provider";
+import { createRelativePositionFromTypeIndex, Doc } from "yjs";
 import { soon, test } from "../support/stage.ts";
 
 describe("text", () => {
@@ -97,5 +99,33 @@ describe("people", () => {
     await ada.page.reload();
     await expect.poll(() => ada.others(), soon).toEqual(["Ben"]);
     await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+  });
+
+  test("[B10] two windows of one browser are two, and one that is closed disappears", async ({ room }) => {
+    const ada = await room.open("Ada");
+    const [again, ben] = await Promise.all([ada.openTab(), room.open("Ben")]);
+    await room.add(again);
+    await again.type("from the second window");
+    await expect.poll(() => ada.text(), soon).toBe("from the second window");
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada", "Ada"]);
+    await again.closeTab();
+    await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+    await expect.poll(() => ada.others(), soon).toEqual(["Ben"]);
+  });
+
+  test("[B11] somebody whose name and colour are nonsense breaks nothing", async ({ stage, room }) => {
+    const ada = await room.open("Ada");
+    const doc = new Doc();
+    const provider = new YProvider(`127.0.0.1:${stage.server.port}`, room.name, doc, { disableBc: true });
+    onTestFinished(() => provider.destroy());
+    const position = createRelativePositionFromTypeIndex(doc.getText("text"), 0);
+    provider.awareness.setLocalState({
+      user: { name: ["<b>"], color: "red; position: fixed; inset: 0", colorLight: 7 },
+      cursor: { anchor: position, head: position },
+    });
+    await expect.poll(() => ada.others(), soon).toEqual(["Somebody"]);
+    await expect.poll(() => ada.cursors(), soon).toEqual(["Somebody"]);
+    const caret = ada.page.locator(".cm-ySelectionCaret");
+    expect(await caret.evaluate((drawn) => getComputedStyle(drawn).position)).toBe("relative");
   });
 });

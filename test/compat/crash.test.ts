@@ -4,7 +4,7 @@ import { lineups, test } from "./party.ts";
 const everybody = lineups.slice(-1);
 
 test.for(everybody)(
-  "[C5] after a crash all come back with what they wrote meanwhile: $title",
+  "[C5] after a crash all come back with what they wrote meanwhile",
   async (lineup, { party, stage }) => {
     const participants = await party.gather(lineup);
     await participants[0]?.write("before; ");

@@ -2,6 +2,8 @@
 import { join } from "node:path";
 import { build } from "esbuild";
 import type { Browser, BrowserContext, Page } from "playwright-core";
+import { vi } from "vitest";
+import { Complaints } from "../support/complaints.ts";
 import { Client } from "./client.ts";
 import type { ClientOptions } from "./client.ts";
 
@@ -23,8 +25,17 @@ export interface Participant {
   reload(): Promise<void>;
   /** Goes without a word to the others; the connection is closed. */
   leave(): Promise<void>;
-  /** Warnings and errors. */
-  readonly complaints: readonly string[];
+  /** Warnings and errors since the last call; not those about a server that a test took away. */
+  takeComplaints(): string[];
+}
+
+// Each provider in Node listens for the end of the process, and there are many in this one.
+process.setMaxListeners(0);
+
+/** What clients in this process complained about; they share its console. */
+const consoleErrors: string[] = [];
+for (const method of ["error", "warn"] as const) {
+  vi.spyOn(console, method).mockImplementation((...values) => void consoleErrors.push(values.join(" ")));
 }
 
 function readState({ text, people, isSynced, connectCount, missedCount }: Client): ClientState {
@@ -34,7 +45,6 @@ function readState({ text, people, isSynced, connectCount, missedCount }: Client
 /** A client in this process. */
 export class NodeParticipant implements Participant {
   readonly name: string;
-  readonly complaints: readonly string[] = [];
   readonly #options: ClientOptions;
   #client: Client;
 
@@ -60,25 +70,26 @@ export class NodeParticipant implements Participant {
   async leave(): Promise<void> {
     this.#client.destroy();
   }
+
+  takeComplaints(): string[] {
+    return consoleErrors.splice(0);
+  }
 }
 
 /** A client in a page of its own, in a profile of its own. */
 export class BrowserParticipant implements Participant {
   readonly name: string;
-  readonly complaints: string[] = [];
   readonly #options: ClientOptions;
   readonly #context: BrowserContext;
   readonly #page: Page;
+  readonly #complaints: Complaints;
 
   private constructor(options: ClientOptions, context: BrowserContext, page: Page) {
     this.name = options.name;
     this.#options = options;
     this.#context = context;
     this.#page = page;
-    page.on("console", (message) => {
-      if (message.type() === "warning" || message.type() === "error") this.complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => this.complaints.push(String(error)));
+    this.#complaints = new Complaints(page);
   }
 
   static async open(browser: Browser, options: Omit<ClientOptions, "disableBc">): Promise<Participant> {
@@ -111,6 +122,11 @@ export class BrowserParticipant implements Participant {
 
   async leave(): Promise<void> {
     await this.#context.close();
+  }
+
+  takeComplaints(): string[] {
+    this.#complaints.forgetUnreachable();
+    return this.#complaints.take();
   }
 
   async #start(): Promise<void> {

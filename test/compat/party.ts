@@ -73,7 +73,7 @@ export class Party {
   async leave(participant: Participant): Promise<void> {
     this.#participants.splice(this.#participants.indexOf(participant), 1);
     await participant.leave();
-    expect(participant.complaints).toEqual([]);
+    expect(participant.takeComplaints(), "complaints").toEqual([]);
   }
 
   /** Waits until everybody sees `expected`. */
@@ -85,7 +85,7 @@ export class Party {
   /** Everybody leaves. What they complained about is returned. */
   async end(): Promise<string[]> {
     await Promise.all(this.#participants.map((participant) => participant.leave()));
-    return this.#participants.flatMap((participant) => participant.complaints);
+    return this.#participants.flatMap((participant) => participant.takeComplaints());
   }
 }
 

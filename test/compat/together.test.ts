@@ -2,7 +2,7 @@
 import { describe } from "vitest";
 import { lineups, test } from "./party.ts";
 
-describe.for(lineups)("$title", (lineup) => {
+describe.each(lineups)("$title", (lineup) => {
   test("[C1] what all write at once is the same text for all", async ({ party, expect }) => {
     const participants = await party.gather(lineup);
     await Promise.all(participants.map((participant, index) => participant.write(`from ${index}; `)));

@@ -24,7 +24,7 @@ export function contentsOf(doc: Y.Doc): string {
   const { text, map, array, xml } = rootsOf(doc);
   const delta: unknown = text.toDelta();
   return JSON.stringify(
-    [delta, map.toJSON(), array.toJSON(), xml.toString(), [...doc.getSubdocGuids()].sort()],
+    [delta, map.toJSON(), array.toJSON(), xml.toJSON(), [...doc.getSubdocGuids()].sort()],
     inKeyOrder,
   );
 }

@@ -32,7 +32,7 @@ test.each(["friendsforever", "clownschool"])(
     }
     log.flush();
     const doc = documentFrom(log.updates);
-    expect(doc.getText("text").toString()).toBe(trace.endContent);
+    expect(doc.getText("text").toJSON()).toBe(trace.endContent);
     expect(decodeStateVector(log.stateVector())).toEqual(decodeStateVector(Y.encodeStateVector(reference)));
     expect(log.receive(Y.encodeStateAsUpdate(reference), "step2").relay).toBeNull();
   },

@@ -71,16 +71,18 @@ async function unpack(): Promise<string> {
   await mkdir(cacheDirectory, { recursive: true });
   // Under another name until it is whole: a run beside this one must not find half of it.
   const partial = await mkdtemp(join(cacheDirectory, "unpacking-"));
-  await Promise.all([
-    decompress("chromium.br", join(partial, "chromium"), 0o755),
-    unpackArchive("al2023.tar.br", join(partial, "al2023")),
-    unpackArchive("fonts.tar.br", join(partial, "fonts")),
-    writeFile(join(partial, "fonts.conf"), fontConfiguration(join(target, "fonts"))),
-  ]);
-  await rename(partial, target).catch(async (error: unknown) => {
+  try {
+    await Promise.all([
+      decompress("chromium.br", join(partial, "chromium"), 0o755),
+      unpackArchive("al2023.tar.br", join(partial, "al2023")),
+      unpackArchive("fonts.tar.br", join(partial, "fonts")),
+      writeFile(join(partial, "fonts.conf"), fontConfiguration(join(target, "fonts"))),
+    ]);
+    await rename(partial, target);
+  } catch (error) {
     await rm(partial, { recursive: true, force: true });
-    if (!(await exists(target))) throw error;
-  });
+    if (!(await exists(target))) throw error; // otherwise the run beside this one was first
+  }
   return target;
 }
 

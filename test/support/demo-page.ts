@@ -1,5 +1,6 @@
 // One person who has the demo open: a browser profile of their own, a page, and what can be seen on it.
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
+import { Complaints } from "./complaints.ts";
 
 /** The text without the cursors that are drawn into it. */
 const readTextScript = `[...document.querySelectorAll(".cm-line")].map((line) => {
@@ -14,16 +15,13 @@ export type DemoPageOptions = BrowserContextOptions & { readonly name?: string; 
 /** What the page of one person shows. */
 export class DemoPage {
   readonly page: Page;
-  #complaints: string[] = [];
+  readonly complaints: Complaints;
   readonly #context: BrowserContext;
 
   private constructor(context: BrowserContext, page: Page) {
     this.#context = context;
     this.page = page;
-    page.on("console", (message) => {
-      if (message.type() === "warning" || message.type() === "error") this.#complaints.push(message.text());
-    });
-    page.on("pageerror", (error) => this.#complaints.push(String(error)));
+    this.complaints = new Complaints(page);
   }
 
   static async open(
@@ -51,13 +49,6 @@ export class DemoPage {
     const tab = new DemoPage(this.#context, await this.#context.newPage());
     await tab.page.goto(this.page.url());
     return tab;
-  }
-
-  /** Warnings and errors since the last call, from the console and uncaught. */
-  takeComplaints(): string[] {
-    const complaints = this.#complaints;
-    this.#complaints = [];
-    return complaints;
   }
 
   /** The state of the connection, as the page styles it. */
@@ -100,6 +91,11 @@ export class DemoPage {
   /** The names at the cursors in the text, in alphabetical order. */
   async cursors(): Promise<string[]> {
     return (await this.page.locator(".cm-ySelectionInfo").allInnerTexts()).toSorted();
+  }
+
+  /** Closes the tab; others of the same profile stay. */
+  closeTab(): Promise<void> {
+    return this.page.close();
   }
 
   /** Leaves, as somebody does who closes the window. */

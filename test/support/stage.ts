@@ -46,7 +46,7 @@ export class Room {
   /** Closes the pages. What they complained about is returned and forgotten. */
   async close(): Promise<string[]> {
     await Promise.all(this.#pages.map((page) => page.close()));
-    return this.#pages.flatMap((page) => page.takeComplaints());
+    return this.#pages.flatMap((page) => page.complaints.take());
   }
 }
 
