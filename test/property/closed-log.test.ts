@@ -1,14 +1,16 @@
 // Random histories through a closed log, each compared with real Y.Docs. The log here is a model without storage.
 import * as prng from "lib0/prng";
-import { expect, test } from "vitest";
+import { expect, test, vi } from "vitest";
 import * as Y from "yjs";
 import { decodeStateVector } from "../../src/document/state-vector.js";
 import { contentsOf, documentFrom, isPending } from "./document-contents.js";
 import { ModelLog } from "./model-log.js";
 import { runHistory, type HistoryOutcome } from "./random-history.js";
-import { forSeeds } from "./seeds.js";
+import { forSeeds, propertyTimeoutMs } from "./seeds.js";
 
-test("[LOG 1] after any history the log, its clients and a Y.Doc hold the same", { timeout: 600_000 }, () => {
+vi.setConfig({ testTimeout: propertyTimeoutMs });
+
+test("[LOG 1] after any history the log, its clients and a Y.Doc hold the same", () => {
   forSeeds(250, (random) => {
     const log = new ModelLog(prng.int32(random, 2, 12));
     const outcome = runHistory(random, log, {

@@ -2,7 +2,7 @@
 import * as decoding from "lib0/decoding";
 import * as encoding from "lib0/encoding";
 import * as prng from "lib0/prng";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as Y from "yjs";
 import {
   addDeletes,
@@ -30,7 +30,9 @@ import {
 import { readVarUint, skipAny, skipVarString } from "../../src/document/strict-decoding.js";
 import { ProtocolError } from "../../src/protocol/protocol-error.js";
 import { mutate, noise } from "./hostile-bytes.js";
-import { forSeeds } from "./seeds.js";
+import { forSeeds, propertyTimeoutMs } from "./seeds.js";
+
+vi.setConfig({ testTimeout: propertyTimeoutMs });
 
 /** What `read` returns, or null if it refuses. Anything but a ProtocolError gets through. */
 function orNull<T>(read: () => T): T | null {

@@ -1,7 +1,7 @@
 // The scan against bytes of every kind. Two promises: what is refused is refused with a ProtocolError, and what is taken
 // over a closed log can be applied by every client without a throw, a wait, or a loss of what others wrote.
 import * as prng from "lib0/prng";
-import { describe, expect, test } from "vitest";
+import { describe, expect, test, vi } from "vitest";
 import * as Y from "yjs";
 import { acceptUpdate } from "../../src/document/accept.js";
 import { scanUpdate, visitStructs, type ScannedUpdate } from "../../src/document/scan.js";
@@ -13,7 +13,9 @@ import { documentFrom, isPending } from "./document-contents.js";
 import { storeOf } from "./document-store.js";
 import { mutate, noise } from "./hostile-bytes.js";
 import { editRandomly } from "./random-edits.js";
-import { forSeeds } from "./seeds.js";
+import { forSeeds, propertyTimeoutMs } from "./seeds.js";
+
+vi.setConfig({ testTimeout: propertyTimeoutMs });
 
 /** A document that several people wrote, as the updates that they sent. */
 function writeDocument(random: prng.PRNG, edits: number): Uint8Array[] {

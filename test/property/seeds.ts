@@ -3,6 +3,8 @@ import * as prng from "lib0/prng";
 
 /** Multiplies the number of seeds of every property; 1 by default. */
 const multiplier = Number(process.env["DORMOUSE_FUZZ"] ?? "1");
+/** Time for one property, in milliseconds. */
+export const propertyTimeoutMs: number = 60_000 * Math.max(1, multiplier);
 /** One seed to run alone. */
 const onlySeed = process.env["DORMOUSE_SEED"];
 

@@ -1,10 +1,12 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
+import { readAttachment, writeAttachment } from "../../src/room/attachment.js";
 import { RawClient, encodeAwareness, roomUrl, settle, waitOptions, slug } from "./raw-client.js";
 import { evict, scenario } from "./scenario.js";
 
 const alice = { user: { name: "Alice" } };
+const carol = { user: { name: "Carol" } };
 const bob = { user: { name: "Bob" } };
 
 async function waitForPeople(client: RawClient, people: [RawClient, unknown][]): Promise<void> {
@@ -133,6 +135,83 @@ describe("presence that survives hibernation", () => {
   });
 });
 
+describe("clients that drop the silent", () => {
+  /** Makes everybody look as if they had been quiet for longer than y-websocket bears. */
+  async function letTimePass(stub: DurableObjectStub): Promise<void> {
+    await evict(stub);
+    await runInDurableObject(stub, (_, state) => {
+      for (const socket of state.getWebSockets()) {
+        const attachment = readAttachment(socket);
+        if (attachment === null) continue;
+        const people = Array.from(
+          attachment.people,
+          ([clientID, person]) => [clientID, { ...person, toldAt: person.toldAt - 15_000 }] as const,
+        );
+        writeAttachment(socket, { ...attachment, people: new Map(people) });
+      }
+    });
+  }
+
+  test("[P7] are told again of the quiet, with a clock that is news, and the owner is told too", async () => {
+    const room = "renewal";
+    const stub = env.PLAIN.getByName(slug(room));
+    const quiet = await RawClient.join(roomUrl("plain", room, "?_pk=quiet"));
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    quiet.announce(alice);
+    watcher.announce(bob);
+    await waitForPeople(watcher, [[quiet, alice]]);
+    await settle(watcher);
+    const before = watcher.of("awareness").length;
+    const clockOf = (client: RawClient): number =>
+      client
+        .of("awareness")
+        .flatMap(({ entries }) => entries)
+        .filter(({ clientID }) => clientID === quiet.doc.clientID)
+        .at(-1)?.clock ?? -1;
+    const clock = clockOf(watcher);
+    await letTimePass(stub);
+    // The heartbeat of y-websocket: the same state with the next clock.
+    watcher.announce(bob);
+    await vi.waitFor(() => expect(clockOf(watcher)).toBe(clock + 1), waitOptions);
+    await vi.waitFor(() => expect(clockOf(quiet)).toBe(clock + 1), waitOptions);
+    // Its own, echoed, and the quiet one's.
+    expect(watcher.of("awareness").length).toBe(before + 2);
+    watcher.announce(bob);
+    await settle(watcher);
+    expect(clockOf(watcher)).toBe(clock + 1);
+    // What the quiet one says next is heard, even if it had not heard of its new clock.
+    quiet.announce(carol, quiet.doc.clientID, clock + 1);
+    await waitForPeople(watcher, [[quiet, carol]]);
+  });
+
+  test("[P7] a state that has to be asked for is renewed as well", async () => {
+    const room = "renewal of the large";
+    const stub = env.PLAIN.getByName(slug(room));
+    const quiet = await RawClient.join(roomUrl("plain", room, "?_pk=quiet"));
+    quiet.answers = true;
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const large = { text: "x".repeat(9_000) };
+    quiet.announce(large);
+    watcher.announce(bob);
+    await waitForPeople(watcher, [[quiet, large]]);
+    const count = (): number =>
+      watcher
+        .of("awareness")
+        .flatMap(({ entries }) => entries)
+        .filter(({ clientID }) => clientID === quiet.doc.clientID).length;
+    const before = count();
+    await letTimePass(stub);
+    watcher.announce(bob);
+    await vi.waitFor(() => expect(count()).toBe(before + 1), waitOptions);
+    const clocks = watcher
+      .of("awareness")
+      .flatMap(({ entries }) => entries)
+      .filter(({ clientID }) => clientID === quiet.doc.clientID)
+      .map(({ clock }) => clock);
+    expect(clocks.at(-1)).toBeGreaterThan(clocks.at(-2) ?? Infinity);
+  });
+});
+
 describe("ownership", () => {
   scenario("[P3] nobody can overwrite, remove or push the clock of somebody else", async (step, room) => {
     const stub = env.PLAIN.getByName(slug(room));
@@ -243,7 +322,7 @@ describe("cost", () => {
     expect([a.of("awareness").length, b.of("awareness").length]).toEqual(before.map((n) => n + 1));
   });
 
-  test("[H13] three quiet clients leave no timer behind: the object hibernates", async () => {
+  test("[H13, P1] three quiet clients leave no timer behind: the object hibernates", async () => {
     const room = "quiet";
     const stub = env.PLAIN.getByName(slug(room));
     const clients = await Promise.all([1, 2, 3].map(() => RawClient.join(roomUrl("plain", room))));
