@@ -34,6 +34,7 @@ export default defineConfig({
                 PLAIN: { className: "PlainRoom", useSQLite: true },
                 HOOKED: { className: "HookedRoom", useSQLite: true },
                 GUARDED: { className: "GuardedRoom", useSQLite: true },
+                LIMITED: { className: "LimitedRoom", useSQLite: true },
                 SEEDED: { className: "SeededRoom", useSQLite: true },
                 CHAT: { className: "ChatRoom", useSQLite: true },
                 MIGRATED: { className: "MigratedRoom", useSQLite: true },

@@ -55,8 +55,27 @@ export function contextFor(admission: Admission): ConnectionContext {
 /** A client's `_pk` is its label on one connection after the other, so it tells who comes back. It is kept as a hash. */
 export async function hashSecret(request: Request): Promise<string | null> {
   const secret = new URL(request.url).searchParams.get("_pk");
-  if (secret === null || secret === "") return null;
-  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(secret));
+  return secret === null || secret === "" ? null : hash(secret);
+}
+
+/**
+ * Tells whether the next upgrade comes from the same client: by its secret or its subject, else by its address and kind of
+ * browser, which several people may share.
+ */
+export async function identifyClient(
+  request: Request,
+  secretHash: string | null,
+  subject: string | null,
+): Promise<string> {
+  if (secretHash !== null) return secretHash;
+  if (subject !== null) return hash(`subject ${subject}`);
+  const { headers } = request;
+  return hash(`address ${headers.get("CF-Connecting-IP") ?? ""} ${headers.get("User-Agent") ?? ""}`);
+}
+
+/** 96 bits of SHA-256 in base64. */
+async function hash(text: string): Promise<string> {
+  const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
   return btoa(String.fromCharCode(...new Uint8Array(digest, 0, 12)));
 }
 
@@ -87,6 +106,7 @@ export function markRefused(socket: WebSocket): void {
     flags: ConnectionFlag.refused,
     subject: null,
     secretHash: null,
+    client: "",
     people: new Map(),
   });
 }

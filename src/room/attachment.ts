@@ -50,6 +50,8 @@ export interface RoomAttachment {
   readonly subject: string | null;
   /** The hash of a secret that only this client and its next connection know; null when it has none. */
   readonly secretHash: string | null;
+  /** Tells whether a client that comes back is this one: of its secret, its subject or its address. */
+  readonly client: string;
   readonly people: ReadonlyMap<number, OwnedPerson>;
 }
 
@@ -68,11 +70,12 @@ const maxStateBytes = 8_192;
 export function readAttachment(socket: WebSocket): RoomAttachment | null {
   const stored = readRaw(socket)[roomKey];
   if (!isRecord(stored) || stored["v"] !== layoutVersion) return null;
-  const { f: flags, i: subject, r: secretHash, a: owned } = stored;
+  const { f: flags, i: subject, r: secretHash, k: client, a: owned } = stored;
   return {
     flags: typeof flags === "number" ? flags : 0,
     subject: typeof subject === "string" ? subject : null,
     secretHash: typeof secretHash === "string" ? secretHash : null,
+    client: typeof client === "string" ? client : "",
     people: Array.isArray(owned) ? parsePeople(owned) : new Map(),
   };
 }
@@ -92,8 +95,8 @@ export function writeAttachment(socket: WebSocket, attachment: RoomAttachment): 
 }
 
 function serialize(attachment: RoomAttachment, maxStates: number): Record<string, unknown> {
-  const { flags, subject, secretHash, people } = attachment;
-  const stored: Record<string, unknown> = { v: layoutVersion, f: flags };
+  const { flags, subject, secretHash, client, people } = attachment;
+  const stored: Record<string, unknown> = { v: layoutVersion, f: flags, k: client };
   if (subject !== null) stored["i"] = subject;
   if (secretHash !== null) stored["r"] = secretHash;
   if (people.size > 0) stored["a"] = serializePeople(people, maxStates);

@@ -13,6 +13,7 @@ export class RoomConnection {
   readonly socket: WebSocket;
   readonly subject: string | null;
   readonly secretHash: string | null;
+  readonly client: string;
   readonly #people: Map<number, OwnedPerson>;
   #flags: number;
 
@@ -20,6 +21,7 @@ export class RoomConnection {
     this.socket = socket;
     this.subject = attachment.subject;
     this.secretHash = attachment.secretHash;
+    this.client = attachment.client;
     this.#flags = attachment.flags;
     this.#people = new Map(attachment.people);
   }
@@ -64,9 +66,9 @@ export class RoomConnection {
   }
 
   #save(): void {
-    const { subject, secretHash, people } = this;
+    const { subject, secretHash, client, people } = this;
     if (this.socket.readyState === WebSocket.CLOSED) return;
-    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, people });
+    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, client, people });
   }
 }
 
@@ -129,6 +131,7 @@ const goneAttachment: RoomAttachment = {
   flags: ConnectionFlag.gone,
   subject: null,
   secretHash: null,
+  client: "",
   people: new Map(),
 };
 

@@ -15,38 +15,43 @@ export function refuseForNow(sentence: string): Response {
   return refuse(503, sentence, { "Retry-After": "2" });
 }
 
-/** How long a client that was closed for breaking a rule is refused, in milliseconds. */
-const penaltyMs = 10_000;
+/** How long a client that was closed for breaking a rule is refused the first time, in milliseconds. */
+const firstPenaltyMs = 2_000;
+/** Each further time doubles it, up to this. */
+const maxPenaltyMs = 64_000;
 /** More clients than that are not remembered: the oldest is forgotten. */
 const maxPenalties = 1_000;
 
+interface Penalty {
+  readonly code: number;
+  readonly until: number;
+  readonly lengthMs: number;
+}
+
 /**
- * Stock clients that were closed with 44xx and would come back at once with the same frame. They are known by their
- * resume secret or their subject only: an address may be shared with people who did nothing.
+ * Stock clients that were closed with 44xx would come back at once with the same frame, since they take an open socket for
+ * success. A refused upgrade makes them back off.
  */
 export class Penalties {
-  readonly #until = new Map<string, { readonly code: number; readonly until: number }>();
+  readonly #byClient = new Map<string, Penalty>();
 
   /** Remembers a client for a while. `now` in milliseconds since 1970. */
   add(client: string, code: number, now: number): void {
-    this.#until.delete(client);
-    this.#until.set(client, { code, until: now + penaltyMs });
-    if (this.#until.size <= maxPenalties) return;
-    for (const oldest of this.#until.keys()) {
-      this.#until.delete(oldest);
-      return;
-    }
+    const before = this.#byClient.get(client);
+    // Whoever behaved for as long as he was refused begins anew.
+    const isRepeated = before !== undefined && now < before.until + before.lengthMs;
+    const lengthMs = isRepeated ? Math.min(2 * before.lengthMs, maxPenaltyMs) : firstPenaltyMs;
+    this.#byClient.delete(client);
+    this.#byClient.set(client, { code, lengthMs, until: now + lengthMs });
+    if (this.#byClient.size <= maxPenalties) return;
+    const [oldest] = this.#byClient.keys();
+    if (oldest !== undefined) this.#byClient.delete(oldest);
   }
 
   /** The refusal for a client that is still remembered, else null. */
-  check(client: string | null, now: number): Response | null {
-    if (client === null) return null;
-    const penalty = this.#until.get(client);
-    if (penalty === undefined) return null;
-    if (penalty.until <= now) {
-      this.#until.delete(client);
-      return null;
-    }
+  check(client: string, now: number): Response | null {
+    const penalty = this.#byClient.get(client);
+    if (penalty === undefined || penalty.until <= now) return null;
     return refuse(
       penalty.code === CloseCode.tooLarge ? 413 : 400,
       `The last connection of this client was closed with ${penalty.code}. Try again in a while.`,

@@ -45,6 +45,7 @@ export interface Newcomer {
   readonly access: Access;
   readonly subject: string | null;
   readonly secretHash: string | null;
+  readonly client: string;
   /** Whether it is known to understand text frames. */
   readonly takesText: boolean;
 }
@@ -91,12 +92,13 @@ export class RoomCore {
 
   /** Lets a socket in: asks it for what it has and tells it who is here. @throws StorageError */
   connect(socket: WebSocket, newcomer: Newcomer): void {
-    const { access, subject, secretHash, takesText } = newcomer;
+    const { access, subject, secretHash, client, takesText } = newcomer;
     const flags = (access === "read" ? ConnectionFlag.readOnly : 0) | (takesText ? ConnectionFlag.text : 0);
     const connection = this.connections.add(socket, {
       flags,
       subject,
       secretHash,
+      client,
       people: new Map(),
     });
     this.#sync.start(connection);
@@ -130,8 +132,7 @@ export class RoomCore {
     if (isTheirs) report("warn", this.#host.room, `closed a connection: ${code} ${reason}`);
     else report("error", this.#host.room, `closed a connection: ${code} ${reason}`, error);
     const connection = this.connections.get(socket);
-    const client = connection?.secretHash ?? connection?.subject ?? null;
-    if (isTheirs && client !== null) this.penalties.add(client, code, Date.now());
+    if (isTheirs && connection !== undefined) this.penalties.add(connection.client, code, Date.now());
     this.disconnect(socket);
     closeSocket(socket, code, reason);
   }

@@ -13,6 +13,7 @@ import {
   checkTags,
   contextFor,
   hashSecret,
+  identifyClient,
   markRefused,
   requestForPartyServer,
   type Admission,
@@ -223,11 +224,12 @@ export class RoomShell {
     passOn: (request: Request) => Promise<Response>,
   ): Promise<Response> {
     const secretHash = await hashSecret(request);
-    const penalty = this.#core.penalties.check(secretHash ?? subject, Date.now());
+    const client = await identifyClient(request, secretHash, subject);
+    const penalty = this.#core.penalties.check(client, Date.now());
     if (penalty !== null) return penalty;
     await this.#ensureStarted();
     // Only y-partyserver's provider sends `_pk`, and it understands text frames.
-    const newcomer = { access, subject, secretHash, takesText: secretHash !== null };
+    const newcomer = { access, subject, secretHash, client, takesText: secretHash !== null };
     const admission: Admission = { request, newcomer, failure: null };
     const id = this.#admissions.start(admission);
     try {

@@ -3,6 +3,7 @@ declare namespace Cloudflare {
     PLAIN: DurableObjectNamespace<import("./worker.js").PlainRoom>;
     HOOKED: DurableObjectNamespace<import("./worker.js").HookedRoom>;
     GUARDED: DurableObjectNamespace<import("./worker.js").GuardedRoom>;
+    LIMITED: DurableObjectNamespace<import("./worker.js").LimitedRoom>;
     SEEDED: DurableObjectNamespace<import("./worker.js").SeededRoom>;
     CHAT: DurableObjectNamespace<import("./worker.js").ChatRoom>;
     MIGRATED: DurableObjectNamespace<import("./worker.js").MigratedRoom>;

@@ -230,11 +230,16 @@ describe("a frame that breaks the protocol closes its connection alone", () => {
     const bad = await RawClient.join(roomUrl("plain", room));
     bad.announce({ user: "bad" });
     await vi.waitFor(() => expect(honest.people().size).toBe(1), waitOptions);
+    const lines = vi.spyOn(console, "warn");
     bad.send(frame);
     const closed = await bad.waitForClose();
     expect(closed.code).toBe(code);
     expect(closed.reason).not.toBe("");
     await vi.waitFor(() => expect(honest.people().size).toBe(0), waitOptions);
+    expect(lines.mock.calls).toEqual([
+      [`dormouse: room ${JSON.stringify(room)}: closed a connection: ${code} ${closed.reason}`],
+    ]);
+    lines.mockRestore();
     expect(honest.closed).toBeNull();
     honest.type("still here");
     await settle(honest);
@@ -243,6 +248,18 @@ describe("a frame that breaks the protocol closes its connection alone", () => {
       return storage.sql.exec("SELECT COUNT(*) AS n FROM dormouse_log").one();
     });
     expect(stored).toEqual({ n: 1 });
+  });
+
+  test("[A9] clients without a name are told apart by their address", async () => {
+    const from = (address: string): Record<string, string> => ({ "CF-Connecting-IP": address });
+    const url = roomUrl("plain", "nameless storm");
+    const bad = await RawClient.open(url, from("192.0.2.1"));
+    bad.send(new Uint8Array());
+    await bad.waitForClose();
+    const refused = await upgrade(url, from("192.0.2.1"));
+    expect(refused.status).toBe(400);
+    await refused.text();
+    expect((await upgrade(url, from("192.0.2.2"))).status).toBe(101);
   });
 
   test("[A9] a client with _pk that was closed so is refused over HTTP when it comes back at once", async () => {
@@ -255,6 +272,33 @@ describe("a frame that breaks the protocol closes its connection alone", () => {
     expect(Number(response.headers.get("Retry-After"))).toBeGreaterThan(0);
     await response.text();
     expect((await upgrade(roomUrl("plain", "storm", "?_pk=calm"))).status).toBe(101);
+  });
+});
+
+describe("limits", () => {
+  test("[S11] an update over a limit closes its connection with 4413, and nothing of it is stored", async () => {
+    const honest = await RawClient.join(roomUrl("limited", "limits"));
+    const bad = await RawClient.join(roomUrl("limited", "limits", "?_pk=bad"));
+    bad.type("x".repeat(2_000));
+    expect((await bad.waitForClose()).code).toBe(4413);
+    await settle(honest);
+    expect(honest.of("update")).toEqual([]);
+    const again = await upgrade(roomUrl("limited", "limits", "?_pk=bad"));
+    expect(again.status).toBe(413);
+    await again.text();
+  });
+
+  test("[S11] a frame over the platform's limit closes its connection, and its presence goes", async () => {
+    const room = "33 MiB";
+    const honest = await RawClient.join(roomUrl("plain", room));
+    const bad = await RawClient.join(roomUrl("plain", room));
+    bad.announce({ user: "bad" });
+    await vi.waitFor(() => expect(honest.people().size).toBe(1), waitOptions);
+    bad.send(new Uint8Array(33 * 1_048_576));
+    await vi.waitFor(() => expect(honest.people().size).toBe(0), { timeout: 15_000, interval: 20 });
+    honest.type("still here");
+    await settle(honest);
+    expect(honest.closed).toBeNull();
   });
 });
 

@@ -64,6 +64,11 @@ export class HookedRoom extends Room {
   }
 }
 
+/** Takes small updates only. */
+export class LimitedRoom extends Room {
+  static override roomOptions = { limits: { maxBytes: 1_000 } };
+}
+
 /** Lets in who says who he is. */
 export class GuardedRoom extends Room {
   override onAuthorize(request: Request): Authorization | Response {
