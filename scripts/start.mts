@@ -1,8 +1,12 @@
 // `npm start`: builds the demo and runs the Worker on this machine, as `wrangler dev` does but without an
 // account, without the internet, and without a word more than a reader needs. What the Worker logs is shown.
+import { once } from "node:events";
+import { existsSync } from "node:fs";
+import { mkdir, writeFile } from "node:fs/promises";
 import { enableCompileCache } from "node:module";
 import { connect } from "node:net";
 import { join } from "node:path";
+import { getCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import { buildDemo } from "./build-demo.mts";
 
@@ -73,7 +77,24 @@ function describe(error: unknown): string {
   if (typeof error === "object" && error !== null && "cause" in error && error.cause !== undefined) {
     return describe(error.cause);
   }
-  return error instanceof Error ? error.message : String(error);
+  const message = error instanceof Error ? error.message : String(error);
+  return message.replace(/\nRuntime stderr:[^]*/, ""); // that was logged already
+}
+
+/** For errors of the builders: their stacks show the builder. */
+function rethrow(error: unknown): never {
+  throw new StartError(describe(error));
+}
+
+/** workerd does not start without certificate authorities, and slim systems have none: then it gets Node's. */
+async function provideAuthorities(): Promise<void> {
+  if (process.platform !== "linux" || process.env["SSL_CERT_FILE"] !== undefined) return;
+  if (existsSync("/etc/ssl/certs") && getCACertificates("system").length > 0) return;
+  const directory = join(import.meta.dirname, "../node_modules/.cache/dormouse");
+  const file = join(directory, "authorities.pem");
+  await mkdir(directory, { recursive: true });
+  await writeFile(file, getCACertificates("bundled").join("\n"));
+  process.env["SSL_CERT_FILE"] = file;
 }
 
 /** Runs the Worker. Wrangler reads these variables when it is loaded, hence the late import. */
@@ -97,21 +118,20 @@ async function runWorker({ port, persistTo }: Options) {
   failed.catch(() => {
     // once it runs, an error is told and no more
   });
-  const worker = await Promise.race([
-    failed,
-    devEnv.startWorker({
-      config: join(import.meta.dirname, "../wrangler.toml"),
-      build: { custom: { command: "" } }, // the demo is built already
-      dev: {
-        server: { hostname: "127.0.0.1", port },
-        persist: persistTo,
-        inspector: false,
-        watch: false,
-        structuredLogsHandler: printLog,
-      },
-    }),
-  ]);
-  await Promise.race([failed, worker.ready]);
+  const loaded = once(devEnv, "reloadComplete");
+  const started = devEnv.startWorker({
+    config: join(import.meta.dirname, "../wrangler.toml"),
+    build: { custom: { command: "" } }, // the demo is built already
+    dev: {
+      server: { hostname: "127.0.0.1", port },
+      persist: persistTo,
+      inspector: false,
+      watch: false,
+      structuredLogsHandler: printLog,
+    },
+  });
+  const worker = await Promise.race([failed, started.catch(rethrow)]);
+  await Promise.race([failed, Promise.all([worker.ready, loaded])]);
   return worker;
 }
 
@@ -128,7 +148,7 @@ function stopOnSignal(stop: () => Promise<void>): void {
 async function main(): Promise<void> {
   enableCompileCache();
   const options = parseOptions(process.argv.slice(2));
-  await Promise.all([assertFree(options.port), buildDemo()]);
+  await Promise.all([assertFree(options.port), buildDemo().catch(rethrow), provideAuthorities()]);
   const worker = await runWorker(options);
   stopOnSignal(() => worker.dispose());
   console.log(`Dormouse is ready at http://localhost:${options.port}`);

@@ -4,6 +4,7 @@ import { launchChromium } from "../support/chromium.ts";
 import { DemoPage } from "../support/demo-page.ts";
 import { Line } from "../support/line.ts";
 import { soon, test, waitForConnection } from "../support/stage.ts";
+import type { Room, Stage } from "../support/stage.ts";
 
 test("[B40] after a crash of the server the text is there and everybody connects by themselves", async ({
   stage,
@@ -55,12 +56,17 @@ test("[B42, H7] somebody whose browser dies disappears", async ({ room }) => {
   await expect.poll(() => ben.cursors(), soon).toEqual([]);
 });
 
-test("[B43] what is written without a line is sent when it is back", async ({ stage, room }) => {
+/** Somebody who is connected through a line that can be cut. */
+async function openByLine(stage: Stage, room: Room, name: string): Promise<[DemoPage, Line]> {
   const line = await Line.open(stage.server.port);
   onTestFinished(() => line.close());
-  const ben = await room.open("Ben");
   const address = room.address.replace(String(stage.server.port), String(line.port));
-  const ada = await room.add(await DemoPage.open(stage.chromium.browser, address, { name: "Ada" }));
+  return [await room.add(await DemoPage.open(stage.chromium.browser, address, { name })), line];
+}
+
+test("[B43] what is written without a connection is sent when it is back", async ({ stage, room }) => {
+  const ben = await room.open("Ben");
+  const [ada, line] = await openByLine(stage, room, "Ada");
   await ada.type("online");
   await expect.poll(() => ben.text(), soon).toBe("online");
   line.cut();
@@ -75,5 +81,28 @@ test("[B43] what is written without a line is sent when it is back", async ({ st
   expect(text).toContain(", meanwhile");
   await expect.poll(() => ada.text(), soon).toBe(text);
   await expect.poll(() => ben.others(), soon).toEqual(["Ada"]);
+  ada.complaints.forgetUnreachable();
+});
+
+test("[B44, H8] somebody whose old connection ends only after the new one began is there once, and stays", async ({
+  stage,
+  room,
+}) => {
+  const ben = await room.open("Ben");
+  const [ada, line] = await openByLine(stage, room, "Ada");
+  await ada.type("before");
+  await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+  line.cutNearEnd();
+  await expect.poll(() => ada.connection(), soon).toBe("offline");
+  line.mend();
+  await waitForConnection(ada);
+  await ada.type(" and after");
+  await expect.poll(() => ben.text(), soon).toBe("before and after");
+  expect(await ben.others()).toEqual(["Ada"]);
+  line.endFarEnd();
+  await ada.type(", still here");
+  await expect.poll(() => ben.text(), soon).toBe("before and after, still here");
+  expect(await ben.others()).toEqual(["Ada"]);
+  expect(await ben.cursors()).toEqual(["Ada"]);
   ada.complaints.forgetUnreachable();
 });

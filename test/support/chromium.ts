@@ -24,6 +24,14 @@ const flags = [
   "--disable-sync",
 ];
 
+/** The packaged font and no other, so that pages look the same on every machine. */
+const fontConfiguration = `<?xml version="1.0"?>
+<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
+<fontconfig>
+  <dir prefix="relative">fonts</dir>
+</fontconfig>
+`;
+
 /** A browser and the process it runs in, for tests that end it without a goodbye. */
 export interface Chromium {
   readonly browser: Browser;
@@ -76,7 +84,7 @@ async function unpack(): Promise<string> {
       decompress("chromium.br", join(partial, "chromium"), 0o755),
       unpackArchive("al2023.tar.br", join(partial, "al2023")),
       unpackArchive("fonts.tar.br", join(partial, "fonts")),
-      writeFile(join(partial, "fonts.conf"), fontConfiguration(join(target, "fonts"))),
+      writeFile(join(partial, "fonts.conf"), fontConfiguration),
     ]);
     await rename(partial, target);
   } catch (error) {
@@ -103,15 +111,4 @@ async function unpackArchive(file: string, directory: string): Promise<void> {
   await Promise.all([mkdir(directory), decompress(file, archive)]);
   await promisify(execFile)("tar", ["-x", "-f", archive, "-C", directory]);
   await rm(archive);
-}
-
-/** The packaged font and no other, so that pages look the same on every machine. */
-function fontConfiguration(directory: string): string {
-  return `<?xml version="1.0"?>
-<!DOCTYPE fontconfig SYSTEM "fonts.dtd">
-<fontconfig>
-  <dir>${directory}</dir>
-  <cachedir>${directory}-cache</cachedir>
-</fontconfig>
-`;
 }

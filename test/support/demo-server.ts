@@ -25,7 +25,7 @@ const expectedLines = [
 export class DemoServer {
   readonly port: number;
   readonly #persistTo: string;
-  #lines: string[] = [];
+  readonly #lines: string[] = [];
   #child: ChildProcess | undefined;
 
   private constructor(port: number, persistTo: string) {
@@ -44,11 +44,14 @@ export class DemoServer {
     return `http://localhost:${this.port}`;
   }
 
+  /** What it printed since the last call. */
+  takeLines(): string[] {
+    return this.#lines.splice(0);
+  }
+
   /** What it printed since the last call, over all its starts, that it does not print when all is well. */
   takeUnexpectedLines(): string[] {
-    const lines = this.#lines.filter((line) => !expectedLines.some((expected) => expected.test(line)));
-    this.#lines = [];
-    return lines;
+    return this.takeLines().filter((line) => !expectedLines.some((expected) => expected.test(line)));
   }
 
   /** Whether a text, written in one piece, is in the files of the rooms, where no crash can take it. */
@@ -90,14 +93,14 @@ export class DemoServer {
   }
 
   /**
-   * Asks it to stop, as Ctrl+C does.
+   * Asks it to stop.
    * @throws when it does not, or leaves a process behind
    */
-  async stop(): Promise<void> {
+  async stop(signal: "SIGINT" | "SIGTERM" = "SIGTERM"): Promise<void> {
     const child = this.#takeChild();
     const tree = readProcessTree(child.pid ?? -1);
     const exited = once(child, "exit", { signal: AbortSignal.timeout(stopTimeoutMs) });
-    child.kill("SIGTERM");
+    child.kill(signal);
     await exited.finally(() => killProcesses([child.pid ?? -1]));
     const left = await waitForEnd(tree);
     killProcesses(left);

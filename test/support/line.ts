@@ -6,18 +6,14 @@ import type { AddressInfo, Server, Socket } from "node:net";
 /** A line that is up until it is cut. */
 export class Line {
   readonly #server: Server;
-  readonly #sockets = new Set<Socket>();
+  /** Each connection of the near side, and the one to the far side that carries on with it. */
+  readonly #pairs = new Map<Socket, Socket>();
+  /** Far ends that do not know yet that the near end is gone. */
+  readonly #unaware = new Set<Socket>();
   #isCut = false;
 
   private constructor(targetPort: number) {
-    this.#server = createServer((near) => {
-      const far = connect(targetPort, "127.0.0.1");
-      for (const socket of [near, far]) this.#add(socket);
-      if (this.#isCut) near.destroy();
-      near.pipe(far).pipe(near);
-      near.once("close", () => far.destroy());
-      far.once("close", () => near.destroy());
-    });
+    this.#server = createServer((near) => this.#relay(near, targetPort));
   }
 
   /** Opens a line to a port of this machine. */
@@ -31,10 +27,25 @@ export class Line {
     return (this.#server.address() as AddressInfo).port;
   }
 
-  /** Ends every connection without a goodbye, and every new one at once. */
+  /** Ends every connection without a goodbye, and refuses new ones. */
   cut(): void {
+    this.cutNearEnd();
+    this.endFarEnd();
+  }
+
+  /** Cuts it so that the far side does not learn of it, as when somebody walks out of reach. */
+  cutNearEnd(): void {
     this.#isCut = true;
-    for (const socket of this.#sockets) socket.destroy();
+    for (const [near, far] of this.#pairs) {
+      this.#unaware.add(far);
+      near.destroy();
+    }
+  }
+
+  /** Lets the far side learn of connections that were cut at the near end. */
+  endFarEnd(): void {
+    for (const far of this.#unaware) far.destroy();
+    this.#unaware.clear();
   }
 
   mend(): void {
@@ -47,11 +58,23 @@ export class Line {
     await once(this.#server, "close");
   }
 
-  #add(socket: Socket): void {
-    this.#sockets.add(socket);
-    socket.once("close", () => this.#sockets.delete(socket));
-    socket.on("error", () => {
-      // the close that follows ends the other side
+  #relay(near: Socket, targetPort: number): void {
+    if (this.#isCut) {
+      near.destroy();
+      return;
+    }
+    const far = connect(targetPort, "127.0.0.1");
+    this.#pairs.set(near, far);
+    near.pipe(far).pipe(near);
+    near.once("close", () => {
+      this.#pairs.delete(near);
+      if (!this.#unaware.has(far)) far.destroy();
     });
+    far.once("close", () => near.destroy());
+    for (const socket of [near, far]) {
+      socket.on("error", () => {
+        // the close that follows is what counts
+      });
+    }
   }
 }

@@ -49,7 +49,11 @@ export class RawClient {
 
   /** Opens a socket and sends nothing. */
   static async open(url: string, headers: Record<string, string> = {}): Promise<RawClient> {
-    const response = await upgrade(url, headers);
+    return RawClient.over(await upgrade(url, headers));
+  }
+
+  /** Takes the socket of an accepted upgrade. */
+  static async over(response: Response): Promise<RawClient> {
     expect(response.status).toBe(101);
     if (response.webSocket === null) throw new Error("There is no socket.");
     response.webSocket.binaryType = "arraybuffer";

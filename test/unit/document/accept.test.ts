@@ -1,9 +1,10 @@
 // The rules of the closed log, one by one, on small updates.
+import * as encoding from "lib0/encoding";
 import { describe, expect, test } from "vitest";
 import * as Y from "yjs";
 import { acceptUpdate, type AcceptedUpdate } from "../../../src/document/accept.js";
 import { scanUpdate } from "../../../src/document/scan.js";
-import { deleted, gc, rawUpdate, skip, text } from "./raw-update.js";
+import { deleted, gc, item, rawUpdate, skip, text, type RawReferences } from "./raw-update.js";
 
 type Clocks = readonly (readonly [client: number, clock: number])[];
 type Deletes = readonly (readonly [client: number, ranges: readonly number[]])[];
@@ -28,6 +29,23 @@ describe("[LOG 1.2] what the vector covers", () => {
   test("is cut as Yjs cuts it inside a surrogate pair", () => {
     const { fresh } = accept(of7(0, text("a😀b")), [[7, 2]]);
     expect(fresh?.bytes).toEqual(of7(2, text("\ufffdb", { origin: [7, 1] })));
+  });
+
+  test("is cut between the values of an item", () => {
+    const values = (list: readonly string[], references?: RawReferences) =>
+      item(
+        2,
+        (encoder) => {
+          encoding.writeVarUint(encoder, list.length);
+          for (const value of list) encoding.writeVarString(encoder, value);
+        },
+        references,
+      );
+    const { fresh } = accept(of7(0, values(["1", "undefined", "[2]"], { right: [3, 4] })), [
+      [7, 1],
+      [3, 5],
+    ]);
+    expect(fresh?.bytes).toEqual(of7(1, values(["undefined", "[2]"], { origin: [7, 0], right: [3, 4] })));
   });
 
   test("leaves nothing when it is everything", () => {
