@@ -8,7 +8,7 @@ export type ConnectionState = "connecting" | "online" | "offline";
 export const connectionWords: Readonly<Record<ConnectionState, string>> = {
   connecting: "Connecting…",
   online: "Connected",
-  offline: "No connection. Keep this page open: what you write is sent when it is back.",
+  offline: "No connection. Changes are sent when it is back.",
 };
 
 /** Calls `onChange` at once and at every change. */

@@ -2,58 +2,132 @@
 // calls the application in between; what goes wrong there must end in a refusal over HTTP, not in an open socket with
 // nobody behind it and a stack trace in the client's hands.
 import type { Connection, ConnectionContext } from "partyserver";
-import { ConnectionFlag, writeAttachment } from "./attachment.js";
-import type { Newcomer } from "./room-core.js";
+import { CloseCode } from "../protocol/close-code.js";
+import { ConnectionFlag, isolateState, writeAttachment } from "./attachment.js";
+import type { Authorization } from "./authorization.js";
+import { refuseForNow } from "./refusal.js";
+import { report } from "./report.js";
+import { closeSocket, type Newcomer, type RoomCore } from "./room-core.js";
+import type { ApplicationHooks } from "./server-hooks.js";
+
+/** What admission needs of a room. */
+export interface AdmissionHost {
+  readonly ctx: DurableObjectState;
+  readonly core: RoomCore;
+  readonly room: string;
+  /** The application's hooks. */
+  application(): ApplicationHooks;
+  /** Resolves when the room has started. Rejects when it cannot. */
+  ensureStarted(): Promise<void>;
+}
 
 /** An upgrade that is under way. */
-export interface Admission {
+interface Upgrade {
   /** The request as the client sent it, query and headers included: for the application's hooks only. */
   readonly request: Request;
   readonly newcomer: Newcomer;
   /** What failed, once something did. */
-  failure: AdmissionFailure | null;
+  failure: { readonly hook: "getConnectionTags" | "onConnect"; readonly error: unknown } | null;
 }
 
-/** Why an upgrade is refused. */
-export interface AdmissionFailure {
-  readonly hook: "getConnectionTags" | "onConnect";
-  readonly error: unknown;
-}
+/** Lets connections into a room. */
+export class Admission {
+  readonly #host: AdmissionHost;
+  /** The upgrades under way, by the connection id that was made for them. */
+  readonly #upgrades = new Map<string, Upgrade>();
 
-/** The upgrades under way, by the connection id that was made for them. */
-export class Admissions {
-  readonly #byId = new Map<string, Admission>();
+  constructor(host: AdmissionHost) {
+    this.#host = host;
+  }
 
-  /** Starts one. Returns the id that PartyServer is to use. */
-  start(admission: Admission): string {
+  /** Accepts an upgrade, or refuses it. `passOn` is PartyServer's `fetch`. Throws when the room cannot start. */
+  async admit(
+    request: Request,
+    { access, subject = null }: Authorization,
+    passOn: (request: Request) => Promise<Response>,
+  ): Promise<Response> {
+    const secretHash = await hashSecret(request);
+    const client = await identifyClient(request, secretHash, subject);
+    const penalty = this.#host.core.penalties.check(client, Date.now());
+    if (penalty !== null) return penalty;
+    await this.#host.ensureStarted();
+    // Only y-partyserver's provider sends `_pk`, and it understands text frames.
+    const newcomer = { access, subject, secretHash, client, takesText: secretHash !== null };
+    const upgrade: Upgrade = { request, newcomer, failure: null };
     const id = crypto.randomUUID();
-    this.#byId.set(id, admission);
-    return id;
+    this.#upgrades.set(id, upgrade);
+    try {
+      const response = await passOn(requestForPartyServer(request, id));
+      if (upgrade.failure === null) return acceptProtocol(request, response);
+      this.#expel(id, upgrade.failure);
+      response.webSocket?.accept();
+      response.webSocket?.close();
+      return refuseForNow("The room cannot accept connections now. Try again later.");
+    } finally {
+      this.#upgrades.delete(id);
+    }
   }
 
-  get(connectionId: string): Admission | undefined {
-    return this.#byId.get(connectionId);
+  /** PartyServer asks for the tags of a connection, before it is accepted. */
+  async tag(connection: Connection): Promise<string[]> {
+    const upgrade = this.#upgrades.get(connection.id);
+    const { getConnectionTags } = this.#host.application();
+    if (upgrade === undefined || getConnectionTags === undefined) return [];
+    try {
+      return checkTags(connection, await getConnectionTags(connection, contextFor(upgrade)));
+    } catch (error) {
+      upgrade.failure = { hook: "getConnectionTags", error };
+      return [];
+    }
   }
 
-  end(connectionId: string): void {
-    this.#byId.delete(connectionId);
+  /** PartyServer has accepted a connection. */
+  async connect(connection: Connection): Promise<void> {
+    const upgrade = this.#upgrades.get(connection.id);
+    if (upgrade === undefined || upgrade.failure !== null) return;
+    try {
+      this.#host.core.connect(connection, upgrade.newcomer);
+      await this.#host.application().onConnect?.(isolateState(connection), contextFor(upgrade));
+    } catch (error) {
+      upgrade.failure = { hook: "onConnect", error };
+    }
+  }
+
+  #expel(id: string, { hook, error }: NonNullable<Upgrade["failure"]>): void {
+    report("error", this.#host.room, `a connection was refused: ${hook} failed`, error);
+    for (const socket of this.#host.ctx.getWebSockets(id)) {
+      this.#host.core.disconnect(socket);
+      markRefused(socket);
+      closeSocket(socket, CloseCode.tryAgain, "not accepted");
+    }
   }
 }
 
 /** The request as PartyServer sees it: it keeps the URL, so no query; and it takes `_pk` for the id. */
-export function requestForPartyServer(request: Request, connectionId: string): Request {
+function requestForPartyServer(request: Request, connectionId: string): Request {
   const url = new URL(request.url);
   url.search = new URLSearchParams({ _pk: connectionId }).toString();
   return new Request(url, request);
 }
 
 /** What the application's hooks are given in place of PartyServer's request. */
-export function contextFor(admission: Admission): ConnectionContext {
-  return { request: admission.request };
+function contextFor(upgrade: Upgrade): ConnectionContext {
+  return { request: upgrade.request };
+}
+
+/** A client that offers subprotocols (perhaps with a token among them) drops a connection that picks none. */
+function acceptProtocol(request: Request, response: Response): Response {
+  const offered = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim();
+  if (offered === undefined || offered === "" || response.webSocket === null) return response;
+  return new Response(null, {
+    status: 101,
+    webSocket: response.webSocket,
+    headers: { "Sec-WebSocket-Protocol": offered },
+  });
 }
 
 /** A client's `_pk` is its label on one connection after the other, so it tells who comes back. It is kept as a hash. */
-export async function hashSecret(request: Request): Promise<string | null> {
+async function hashSecret(request: Request): Promise<string | null> {
   const secret = new URL(request.url).searchParams.get("_pk");
   return secret === null || secret === "" ? null : hash(secret);
 }
@@ -62,7 +136,7 @@ export async function hashSecret(request: Request): Promise<string | null> {
  * Tells whether the next upgrade comes from the same client: by its secret or its subject, else by its address and kind of
  * browser, which several people may share.
  */
-export async function identifyClient(
+async function identifyClient(
   request: Request,
   secretHash: string | null,
   subject: string | null,
@@ -87,7 +161,7 @@ const maxTagLength = 256;
  * Checks what `getConnectionTags` returned, before anything is accepted.
  * @throws RangeError naming the limit
  */
-export function checkTags(connection: Connection, tags: readonly string[]): string[] {
+function checkTags(connection: Connection, tags: readonly string[]): string[] {
   const own = tags.filter((tag) => tag !== connection.id);
   if (own.length > maxTags - 1) {
     throw new RangeError(`getConnectionTags must return at most ${maxTags - 1} tags.`);
@@ -101,7 +175,7 @@ export function checkTags(connection: Connection, tags: readonly string[]): stri
 }
 
 /** Marks a socket that was accepted and is refused after all: nothing that still comes from it counts. */
-export function markRefused(socket: WebSocket): void {
+function markRefused(socket: WebSocket): void {
   writeAttachment(socket, {
     flags: ConnectionFlag.refused,
     subject: null,

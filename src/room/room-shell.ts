@@ -8,18 +8,9 @@ import { CloseCode } from "../protocol/close-code.js";
 import { customMessagePrefix, isKnownFrame } from "../protocol/message.js";
 import { ProtocolError } from "../protocol/protocol-error.js";
 import { decodeRoomName, encodeRoomName } from "../protocol/room-name.js";
-import {
-  Admissions,
-  checkTags,
-  contextFor,
-  hashSecret,
-  identifyClient,
-  markRefused,
-  requestForPartyServer,
-  type Admission,
-} from "./admission.js";
+import { Admission } from "./admission.js";
 import { ConnectionFlag, isolateState, readAttachment } from "./attachment.js";
-import { authorize, type Authorization } from "./authorization.js";
+import { authorize } from "./authorization.js";
 import { refuse, refuseForNow } from "./refusal.js";
 import { report } from "./report.js";
 import { RoomCore, closeSocket, type RoomOptions } from "./room-core.js";
@@ -49,7 +40,7 @@ export class RoomShell {
   readonly room: string | null;
   readonly #host: RoomShellHost;
   readonly #core: RoomCore;
-  readonly #admissions = new Admissions();
+  readonly #admission: Admission;
   readonly #saveLater: ReturnType<typeof debounce<() => Promise<void>>>;
   #application: ApplicationHooks = {};
   #seeding: "needed" | "running" | "done" = "needed";
@@ -69,12 +60,19 @@ export class RoomShell {
         if (host.hasOnSave) void this.#saveLater();
       },
     });
+    this.#admission = new Admission({
+      ctx: host.ctx,
+      core: this.#core,
+      room: this.#label,
+      application: () => this.#application,
+      ensureStarted: () => this.#ensureStarted(),
+    });
     takeOverHooks(host.server, (application) => {
       this.#application = application;
       return {
         onStart: (props) => this.#start(props),
-        getConnectionTags: (connection) => this.#tag(connection),
-        onConnect: (connection) => this.#connect(connection),
+        getConnectionTags: (connection) => this.#admission.tag(connection),
+        onConnect: (connection) => this.#admission.connect(connection),
         onMessage: (connection, message) => this.#receive(connection, message),
         onClose: (connection, ...rest) => application.onClose?.(isolateState(connection), ...rest),
         onError: (connection, error) => application.onError?.(isolateState(connection), error),
@@ -103,7 +101,7 @@ export class RoomShell {
     if (authorization instanceof Response) return authorization;
     try {
       if (request.headers.get("Upgrade")?.toLowerCase() === "websocket") {
-        return await this.#admit(request, authorization, passOn);
+        return await this.#admission.admit(request, authorization, passOn);
       }
       if (this.#application.onRequest === undefined) {
         return refuse(404, "There is nothing here for this request.");
@@ -218,64 +216,6 @@ export class RoomShell {
     }
   }
 
-  async #admit(
-    request: Request,
-    { access, subject = null }: Authorization,
-    passOn: (request: Request) => Promise<Response>,
-  ): Promise<Response> {
-    const secretHash = await hashSecret(request);
-    const client = await identifyClient(request, secretHash, subject);
-    const penalty = this.#core.penalties.check(client, Date.now());
-    if (penalty !== null) return penalty;
-    await this.#ensureStarted();
-    // Only y-partyserver's provider sends `_pk`, and it understands text frames.
-    const newcomer = { access, subject, secretHash, client, takesText: secretHash !== null };
-    const admission: Admission = { request, newcomer, failure: null };
-    const id = this.#admissions.start(admission);
-    try {
-      const response = await passOn(requestForPartyServer(request, id));
-      if (admission.failure === null) return acceptProtocol(request, response);
-      this.#expel(id, admission.failure);
-      response.webSocket?.accept();
-      response.webSocket?.close();
-      return refuseForNow("The room cannot accept connections now. Try again later.");
-    } finally {
-      this.#admissions.end(id);
-    }
-  }
-
-  #expel(id: string, { hook, error }: NonNullable<Admission["failure"]>): void {
-    report("error", this.#label, `a connection was refused: ${hook} failed`, error);
-    for (const socket of this.#host.ctx.getWebSockets(id)) {
-      this.#core.disconnect(socket);
-      markRefused(socket);
-      closeSocket(socket, CloseCode.tryAgain, "not accepted");
-    }
-  }
-
-  async #tag(connection: Connection): Promise<string[]> {
-    const admission = this.#admissions.get(connection.id);
-    const { getConnectionTags } = this.#application;
-    if (admission === undefined || getConnectionTags === undefined) return [];
-    try {
-      return checkTags(connection, await getConnectionTags(connection, contextFor(admission)));
-    } catch (error) {
-      admission.failure = { hook: "getConnectionTags", error };
-      return [];
-    }
-  }
-
-  async #connect(connection: Connection): Promise<void> {
-    const admission = this.#admissions.get(connection.id);
-    if (admission === undefined || admission.failure !== null) return;
-    try {
-      this.#core.connect(connection, admission.newcomer);
-      await this.#application.onConnect?.(isolateState(connection), contextFor(admission));
-    } catch (error) {
-      admission.failure = { hook: "onConnect", error };
-    }
-  }
-
   async #receive(connection: Connection, message: WSMessage): Promise<void> {
     isolateState(connection);
     if (typeof message === "string") {
@@ -355,17 +295,6 @@ function readRoomName(objectName: string | undefined): string | null {
   } catch {
     return null;
   }
-}
-
-/** A client that offers subprotocols (perhaps with a token among them) drops a connection that picks none. */
-function acceptProtocol(request: Request, response: Response): Response {
-  const offered = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim();
-  if (offered === undefined || offered === "" || response.webSocket === null) return response;
-  return new Response(null, {
-    status: 101,
-    webSocket: response.webSocket,
-    headers: { "Sec-WebSocket-Protocol": offered },
-  });
 }
 
 /**

@@ -68,9 +68,10 @@ describe("reach", () => {
     }) => {
       const viewport = { width: 390, height: 844 };
       const ada = await room.open("Ada", { viewport, colorScheme });
-      await room.open("Somebody with a rather long name");
+      const other = await room.open("Somebody with a rather long name");
       await ada.type(`${"wide".repeat(60)}\n`);
-      await expect.poll(() => ada.others(), soon).toHaveLength(1);
+      await other.type(`${"i".repeat(30)} ${"m".repeat(17)}`);
+      await expect.poll(() => ada.cursors(), soon).toHaveLength(1);
       for (const selector of ["html", ".cm-scroller"]) {
         const width = await ada.page.locator(selector).evaluate((element) => element.scrollWidth);
         expect(width, selector).toBeLessThanOrEqual(viewport.width);

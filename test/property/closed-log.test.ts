@@ -10,7 +10,7 @@ import { forSeeds, propertyTimeoutMs } from "./seeds.js";
 
 vi.setConfig({ testTimeout: propertyTimeoutMs });
 
-test("[LOG 1] after any history the log, its clients and a Y.Doc hold the same", () => {
+test("[LOG 1.7, LOG 3] after any history the log, its clients and a Y.Doc hold the same", () => {
   forSeeds(250, (random) => {
     const log = new ModelLog(prng.int32(random, 2, 12));
     const outcome = runHistory(random, log, {

@@ -167,7 +167,7 @@ describe("hostile bytes", () => {
     });
   });
 
-  test("[LOG 1] whatever is taken of a mutant can be applied and takes nothing from others", () => {
+  test("[LOG 1.1, LOG 1.3] whatever is taken of a mutant can be applied and takes nothing from others", () => {
     let taken = 0;
     forSeeds(60, (random) => {
       const updates = writeDocument(random, 25);

@@ -20,7 +20,7 @@ interface Trace {
 }
 
 test.each(["friendsforever", "clownschool"])(
-  "[LOG 1] a log fed with the recorded typing of %s holds its text",
+  "[LOG 3] a log fed with the recorded typing of %s holds its text",
   (name) => {
     const trace = readTrace(name);
     const log = new ModelLog();

@@ -2,7 +2,7 @@
 import type { Page } from "playwright-core";
 
 /** What Chromium itself writes to the console when a server cannot be reached: no fault of the page. */
-const unreachable = /^WebSocket connection to '[^']*' failed: Error in connection establishment: net::/;
+const unreachable = /^WebSocket connection to '[^']*' failed: Error [a-zA-Z ]+: net::/;
 
 /** Collects the complaints of one page. */
 export class Complaints {

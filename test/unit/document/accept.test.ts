@@ -259,7 +259,7 @@ describe("[LOG 1.6] known deletes", () => {
   });
 });
 
-test("[LOG 1] nothing that is handed in is changed", () => {
+test("[LOG 1.3] nothing that is handed in is changed", () => {
   const update = scanUpdate(
     rawUpdate(
       [{ client: 7, clock: 0, structs: [gc(2), text("ab"), skip(1), gc(1)] }],
