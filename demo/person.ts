@@ -10,9 +10,20 @@ export interface Person {
   readonly colorLight: string;
 }
 
-const colors = (
-  "#b8452f #a35a00 #7d6a00 #4f7a1c #1f7f4c #0f7d7d " + "#1f76a8 #3f66d0 #6a5acd #8f4fb8 #b0418f #c03a5a"
-).split(" ");
+const colors = [
+  "#b8452f",
+  "#a35a00",
+  "#7d6a00",
+  "#4f7a1c",
+  "#1f7f4c",
+  "#0f7d7d",
+  "#1f76a8",
+  "#3f66d0",
+  "#6a5acd",
+  "#8f4fb8",
+  "#b0418f",
+  "#c03a5a",
+];
 const animals = "Badger Dormouse Fox Hare Hedgehog Mole Otter Owl Robin Squirrel Vole Wren".split(" ");
 const maxNameLength = 32;
 
