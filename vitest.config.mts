@@ -35,6 +35,8 @@ export default defineConfig({
                 HOOKED: { className: "HookedRoom", useSQLite: true },
                 GUARDED: { className: "GuardedRoom", useSQLite: true },
                 LIMITED: { className: "LimitedRoom", useSQLite: true },
+                FIELDS: { className: "FieldsRoom", useSQLite: true },
+                BASED: { className: "BasedRoom", useSQLite: true },
                 SEEDED: { className: "SeededRoom", useSQLite: true },
                 CHAT: { className: "ChatRoom", useSQLite: true },
                 MIGRATED: { className: "MigratedRoom", useSQLite: true },

@@ -30,17 +30,18 @@ export async function routeRooms<Env extends Cloudflare.Env = Cloudflare.Env>(
   if (!prefix.every((part, index) => segments[index] === part)) return null;
   const [party, room, ...rest] = segments.slice(prefix.length);
   if (party === undefined) return null;
-  if (!hasParty(env, party)) return refuse(404, "There is no such party here.");
+  if (!hasParty(env, party)) return withCors(refuse(404, "There is no such party here."), options.cors);
   let segment: string;
   try {
     segment = encodeRoomName(decodeRoomName(room ?? ""));
   } catch (error) {
-    return refuse(400, error instanceof RangeError ? error.message : "The name of a room is not valid.");
+    const sentence = error instanceof RangeError ? error.message : "The name of a room is not valid.";
+    return withCors(refuse(400, sentence), options.cors);
   }
   url.pathname = ["", ...prefix, party, segment, ...rest].join("/");
   const inner = new Request(url, request);
   for (const header of internalHeaders) inner.headers.delete(header);
-  return routePartykitRequest<Env>(inner, env, options);
+  return routePartykitRequest<Env>(inner, env, { ...options, prefix: prefix.join("/") });
 }
 
 /** What {@link getRoom} passes on to PartyServer. */
@@ -56,6 +57,14 @@ export async function getRoom<Room extends Server>(
   options: GetRoomOptions = {},
 ): Promise<DurableObjectStub<Room>> {
   return getServerByName(namespace, encodeRoomName(name), options);
+}
+
+/** A page of another origin may read a refusal where it may read an answer. */
+function withCors(response: Response, cors: boolean | HeadersInit | undefined): Response {
+  if (cors === undefined || cors === false) return response;
+  const headers = cors === true ? { "Access-Control-Allow-Origin": "*" } : cors;
+  for (const [name, value] of new Headers(headers)) response.headers.set(name, value);
+  return response;
 }
 
 function hasParty(env: object, party: string): boolean {

@@ -109,7 +109,8 @@ export class DocumentLog {
     if (fresh === null) return { update: null, complete };
     for (const { client, end } of fresh.sections) {
       vector.set(client, Math.max(end, vector.get(client) ?? 0));
-      if (source.subject !== null) this.#pendingAuthors.set(client, source.subject);
+      if (source.subject === null || this.#pendingAuthors.has(client)) continue;
+      this.#pendingAuthors.set(client, source.subject);
     }
     if (this.#deletes !== null) addDeletes(this.#deletes, fresh.deletes);
     this.#pending.push(fresh);

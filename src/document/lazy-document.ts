@@ -7,7 +7,10 @@ import { Doc, applyUpdate } from "yjs";
 export interface LazyDocumentHost {
   /** The stored and pending updates, in an order in which each follows from those before it. */
   updates(): Iterable<Uint8Array>;
-  /** The document changed by a V1 update: by code on the server, or by one that came through the room. */
+  /**
+   * The document changed by a V1 update: by code on the server, or by one that came through the room. A throw refuses the
+   * change: the document is then given up, since it holds what the room does not.
+   */
   onUpdate(update: Uint8Array): void;
   /** The application asked for presence. `awareness` knows nobody yet, and has no timer. */
   onAwareness(awareness: Awareness): void;
@@ -19,10 +22,22 @@ export interface LazyDocumentHost {
 export class RoomDocument extends Doc {
   readonly #createAwareness: () => Awareness;
   #awareness: Awareness | null = null;
+  #isGivenUp = false;
 
   constructor(createAwareness: (doc: RoomDocument) => Awareness) {
     super({ gc: true });
     this.#createAwareness = () => createAwareness(this);
+  }
+
+  /** @throws Error when the document was given up: what is done to it reaches nobody */
+  override get: Doc["get"] = (name, type) => {
+    if (this.#isGivenUp) throw new Error(givenUp);
+    return super.get(name, type);
+  };
+
+  /** Makes further use of the document throw. */
+  giveUp(): void {
+    this.#isGivenUp = true;
   }
 
   /** Whether somebody has asked for {@link awareness}. */
@@ -35,6 +50,8 @@ export class RoomDocument extends Doc {
     return (this.#awareness ??= this.#createAwareness());
   }
 }
+
+const givenUp = "This document was given up when a change to it was refused: ask for room.document again.";
 
 /** Builds the document when it is asked for. */
 export class LazyDocument {
@@ -65,9 +82,9 @@ export class LazyDocument {
     }
   }
 
-  /** Forgets the document: the next `get` builds it from the log. */
+  /** Gives the document up: the next `get` builds it from the log, and use of the old one throws. */
   drop(): void {
-    this.#doc?.destroy();
+    this.#doc?.giveUp();
     this.#doc = null;
   }
 
@@ -78,8 +95,19 @@ export class LazyDocument {
     });
     // Also for updates that came through the room: what an observer adds in the same transaction is in the same event,
     // and the log takes out what it knows.
-    doc.on("update", (update: Uint8Array) => this.#host.onUpdate(update));
+    doc.on("update", (update: Uint8Array) => this.#handleUpdate(doc, update));
     return doc;
+  }
+
+  #handleUpdate(doc: RoomDocument, update: Uint8Array): void {
+    if (this.#doc !== doc) throw new Error(givenUp);
+    try {
+      this.#host.onUpdate(update);
+    } catch (error) {
+      // Yjs does not go on with a document after a throw from here, and this one holds what the room does not.
+      this.drop();
+      throw error;
+    }
   }
 
   #createAwareness(doc: RoomDocument): Awareness {

@@ -16,10 +16,22 @@ export interface AwarenessEntry {
 /** The JSON of the state of somebody who left. */
 export const leftState = "null";
 
+/**
+ * Clocks above this are refused. Rooms raise clocks by one now and then, and providers send back what they hear: a clock
+ * near 2⁵³ would make them all send what cannot be read.
+ */
+export const maxAwarenessClock: number = 2 ** 48;
+
+/**
+ * The longest state, in UTF-16 units of JSON. It is sent to everybody at each move, and to each newcomer. 65 536 is a
+ * hundred times what an editor puts into one.
+ */
+const maxStateLength = 65_536;
+
 /** Objects and arrays of a state may be nested this deep: deeper ones overflow the stack of the clients that copy it. */
 const maxStateDepth = 100;
 
-/** Decodes an untrusted awareness update. @throws ProtocolError 4400 */
+/** Decodes an untrusted awareness update. @throws ProtocolError 4400, or 4413 for a state that is too long */
 export function decodeAwarenessUpdate(bytes: Uint8Array): AwarenessEntry[] {
   const reader = new Reader(bytes);
   const count = reader.readVarUint();
@@ -27,6 +39,7 @@ export function decodeAwarenessUpdate(bytes: Uint8Array): AwarenessEntry[] {
   for (let i = 0; i < count; i++) {
     const clientID = reader.readVarUint();
     const clock = reader.readVarUint();
+    if (clock > maxAwarenessClock) throw fault("presence clock out of range");
     entries.push({ clientID, clock, state: checkState(reader.readVarString()) });
   }
   reader.end();
@@ -47,6 +60,7 @@ export function encodeAwarenessUpdate(entries: readonly AwarenessEntry[]): Uint8
 
 /** Readers parse a state and look into it: what does not parse to an object or null would throw at all of them. */
 function checkState(json: string): string {
+  if (json.length > maxStateLength) throw new ProtocolError(CloseCode.tooLarge, "presence too large");
   if (nestsDeeperThan(json, maxStateDepth)) throw fault("presence nested too deep");
   let state: unknown;
   try {

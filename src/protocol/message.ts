@@ -37,7 +37,7 @@ export function isKnownFrame(frame: Uint8Array): boolean {
 
 /**
  * Decodes an untrusted binary frame. Byte arrays in the result are views into the frame.
- * @throws ProtocolError 4400
+ * @throws ProtocolError 4400, or 4413 for presence that is too large
  */
 export function decodeClientMessage(frame: Uint8Array): ClientMessage {
   const reader = new Reader(frame);

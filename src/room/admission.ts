@@ -3,8 +3,9 @@
 // nobody behind it and a stack trace in the client's hands.
 import type { Connection, ConnectionContext } from "partyserver";
 import { CloseCode } from "../protocol/close-code.js";
-import { ConnectionFlag, isolateState, writeAttachment } from "./attachment.js";
+import { ConnectionFlag, writeAttachment } from "./attachment.js";
 import type { Authorization } from "./authorization.js";
+import { readPartyId } from "./party-server.js";
 import { refuseForNow } from "./refusal.js";
 import { report } from "./report.js";
 import { closeSocket, type Newcomer, type RoomCore } from "./room-core.js";
@@ -17,8 +18,10 @@ export interface AdmissionHost {
   readonly room: string;
   /** The application's hooks. */
   application(): ApplicationHooks;
-  /** Resolves when the room has started. Rejects when it cannot. */
-  ensureStarted(): Promise<void>;
+  /** Resolves when the room has started, with the props that came with `request`. Rejects when it cannot. */
+  ensureStarted(request: Request): Promise<void>;
+  /** What the application gets to see of a connection. */
+  handOut(connection: Connection): Connection;
 }
 
 /** An upgrade that is under way. */
@@ -26,8 +29,13 @@ interface Upgrade {
   /** The request as the client sent it, query and headers included: for the application's hooks only. */
   readonly request: Request;
   readonly newcomer: Newcomer;
-  /** What failed, once something did. */
-  failure: { readonly hook: "getConnectionTags" | "onConnect"; readonly error: unknown } | null;
+  /** What failed, once something did. Until PartyServer has got to the end of it, that is PartyServer. */
+  failure: UpgradeFailure | null;
+}
+
+interface UpgradeFailure {
+  readonly hook: "getConnectionTags" | "accept" | "onConnect";
+  readonly error: unknown;
 }
 
 /** Lets connections into a room. */
@@ -50,10 +58,10 @@ export class Admission {
     const client = await identifyClient(request, secretHash, subject);
     const penalty = this.#host.core.penalties.check(client, Date.now());
     if (penalty !== null) return penalty;
-    await this.#host.ensureStarted();
+    await this.#host.ensureStarted(request);
     // Only y-partyserver's provider sends `_pk`, and it understands text frames.
     const newcomer = { access, subject, secretHash, client, takesText: secretHash !== null };
-    const upgrade: Upgrade = { request, newcomer, failure: null };
+    const upgrade: Upgrade = { request, newcomer, failure: { hook: "accept", error: undefined } };
     const id = crypto.randomUUID();
     this.#upgrades.set(id, upgrade);
     try {
@@ -84,10 +92,12 @@ export class Admission {
   /** PartyServer has accepted a connection. */
   async connect(connection: Connection): Promise<void> {
     const upgrade = this.#upgrades.get(connection.id);
-    if (upgrade === undefined || upgrade.failure !== null) return;
+    if (upgrade === undefined || upgrade.failure?.hook === "getConnectionTags") return;
+    upgrade.failure = null;
     try {
       this.#host.core.connect(connection, upgrade.newcomer);
-      await this.#host.application().onConnect?.(isolateState(connection), contextFor(upgrade));
+      const { onConnect } = this.#host.application();
+      await onConnect?.(this.#host.handOut(connection), contextFor(upgrade));
     } catch (error) {
       upgrade.failure = { hook: "onConnect", error };
     }
@@ -97,15 +107,20 @@ export class Admission {
     report("error", this.#host.room, `a connection was refused: ${hook} failed`, error);
     for (const socket of this.#host.ctx.getWebSockets(id)) {
       this.#host.core.disconnect(socket);
-      markRefused(socket);
+      // Without an attachment, as PartyServer leaves it when it fails halfway, it is nobody's anyway.
+      if (readPartyId(socket) !== null) markRefused(socket);
       closeSocket(socket, CloseCode.tryAgain, "not accepted");
     }
   }
 }
 
+/** PartyServer keeps the URL of an upgrade in the attachment. A longer path than this is left out, in UTF-16 units. */
+const maxPathLength = 1_024;
+
 /** The request as PartyServer sees it: it keeps the URL, so no query; and it takes `_pk` for the id. */
 function requestForPartyServer(request: Request, connectionId: string): Request {
   const url = new URL(request.url);
+  if (url.pathname.length > maxPathLength) url.pathname = "/";
   url.search = new URLSearchParams({ _pk: connectionId }).toString();
   return new Request(url, request);
 }
@@ -155,7 +170,7 @@ async function hash(text: string): Promise<string> {
 
 /** The platform's limits on tags, PartyServer's own included (https://developers.cloudflare.com/durable-objects/api/state/). */
 const maxTags = 10;
-const maxTagLength = 256;
+const maxTagBytes = 256;
 
 /**
  * Checks what `getConnectionTags` returned, before anything is accepted.
@@ -167,8 +182,9 @@ function checkTags(connection: Connection, tags: readonly string[]): string[] {
     throw new RangeError(`getConnectionTags must return at most ${maxTags - 1} tags.`);
   }
   for (const tag of own) {
-    if (typeof tag !== "string" || tag === "" || tag.length > maxTagLength) {
-      throw new RangeError(`A connection tag must be a string of 1 to ${maxTagLength} characters.`);
+    const bytes = typeof tag === "string" ? new TextEncoder().encode(tag).byteLength : 0;
+    if (bytes === 0 || bytes > maxTagBytes) {
+      throw new RangeError(`A connection tag must be a string of 1 to ${maxTagBytes} bytes in UTF-8.`);
     }
   }
   return own;

@@ -10,6 +10,7 @@ import type { Connection } from "partyserver";
 const layoutVersion = 1;
 const roomKey = "__dormouse";
 const stateKey = "__user";
+const reserveKey = "__reserve";
 
 /** Bits of {@link RoomAttachment.flags}. */
 export const ConnectionFlag = {
@@ -66,6 +67,9 @@ export class StateTooLargeError extends RangeError {
 /** The largest `connection.state` in bytes of JSON; the rest of the platform's 16 384 is the room's. */
 const maxStateBytes = 8_192;
 
+/** What our part may need beyond what it has: 64 people without their states, and the rest. In Latin-1, a byte a unit. */
+const reserve = "x".repeat(4_096);
+
 /** Reads our part of an attachment; null when there is none. Untrusted only in its age: other layouts are ignored. */
 export function readAttachment(socket: WebSocket): RoomAttachment | null {
   const stored = readRaw(socket)[roomKey];
@@ -108,9 +112,10 @@ const isolated = new WeakSet<WebSocket>();
 
 /**
  * Gives a connection of PartyServer's its `state`, `setState`, `serializeAttachment` and `deserializeAttachment` over
- * the application's part of the attachment alone. Doing it twice changes nothing.
+ * the application's part of the attachment alone, and a `close` that calls `onClose` first. Doing it twice changes
+ * nothing.
  */
-export function isolateState<T extends Connection>(connection: T): T {
+export function isolateState<T extends Connection>(connection: T, onClose: () => void): T {
   if (isolated.has(connection)) return connection;
   isolated.add(connection);
   const read = (): unknown => readRaw(connection)[stateKey] ?? null;
@@ -127,6 +132,13 @@ export function isolateState<T extends Connection>(connection: T): T {
     },
     deserializeAttachment: { configurable: true, value: read },
     serializeAttachment: { configurable: true, value: write },
+    close: {
+      configurable: true,
+      value: (code?: number, reason?: string): void => {
+        onClose();
+        WebSocket.prototype.close.call(connection, code, reason);
+      },
+    },
   });
   return connection;
 }
@@ -136,12 +148,24 @@ function writeState(socket: WebSocket, state: unknown): void {
   const tooLarge = `The state of a connection must not be larger than ${maxStateBytes} bytes.`;
   if (jsonBytes(state) > maxStateBytes) throw new StateTooLargeError(tooLarge);
   try {
-    serializeRaw(socket, { ...raw, [stateKey]: state ?? null });
+    writeWithRoom(socket, raw, state ?? null);
   } catch (error) {
+    serializeRaw(socket, raw);
     // A function or a class instance is refused by the platform as DataCloneError: that is the caller's to see.
     if (error instanceof DOMException && error.name === "DataCloneError") throw error;
     throw new StateTooLargeError(tooLarge, { cause: error });
   }
+}
+
+/**
+ * Writes the application's state if it leaves room for what the room itself may have to write later. What was read back
+ * may take more bytes than what was written (an array of fractions does), so that is tried as well.
+ */
+function writeWithRoom(socket: WebSocket, raw: Record<string, unknown>, state: unknown): void {
+  serializeRaw(socket, { ...raw, [stateKey]: state, [reserveKey]: reserve });
+  const { [reserveKey]: _, ...written } = readRaw(socket);
+  serializeRaw(socket, { ...written, [reserveKey]: reserve });
+  serializeRaw(socket, written);
 }
 
 /** The size as JSON in bytes; 0 for what JSON cannot say, where the platform's own limit decides. */

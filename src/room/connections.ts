@@ -14,11 +14,14 @@ export class RoomConnection {
   readonly subject: string | null;
   readonly secretHash: string | null;
   readonly client: string;
+  /** When it was let in, in milliseconds since 1970; 0 for one that was there before a wake. */
+  readonly openedAt: number;
   readonly #people: Map<number, OwnedPerson>;
   #flags: number;
 
-  constructor(socket: WebSocket, attachment: RoomAttachment) {
+  constructor(socket: WebSocket, attachment: RoomAttachment, openedAt = 0) {
     this.socket = socket;
+    this.openedAt = openedAt;
     this.subject = attachment.subject;
     this.secretHash = attachment.secretHash;
     this.client = attachment.client;
@@ -75,6 +78,7 @@ export class RoomConnection {
 /** All connections of a room. */
 export class Connections {
   readonly #list: () => readonly WebSocket[];
+  readonly #gone = new WeakSet<WebSocket>();
   #bySocket: Map<WebSocket, RoomConnection> | null = null;
 
   /** `list` returns the platform's accepted sockets; it is called once after a wake. */
@@ -91,27 +95,34 @@ export class Connections {
     return this.#load().size;
   }
 
+  /**
+   * The connection over a socket; undefined when it was never let in, or is gone. One that closed while the room slept is
+   * not listed by the platform any more, but its last frames and its close are still to come.
+   */
   get(socket: WebSocket): RoomConnection | undefined {
-    return this.#load().get(socket);
+    const connections = this.#load();
+    const known = connections.get(socket);
+    if (known !== undefined || this.#gone.has(socket)) return known;
+    const late = readConnection(socket);
+    if (late !== undefined) connections.set(socket, late);
+    return late;
   }
 
   /** Takes in a socket that was just accepted. */
   add(socket: WebSocket, attachment: RoomAttachment): RoomConnection {
     const connections = this.#load();
     writeAttachment(socket, attachment);
-    const connection = new RoomConnection(socket, attachment);
+    const connection = new RoomConnection(socket, attachment, Date.now());
     connections.set(socket, connection);
     return connection;
   }
 
-  /**
-   * Forgets a socket that closed, and returns what it was; undefined when it was never let in or is gone already. The
-   * platform does not list a socket any more while it tells of its close, which may be what woke the room.
-   */
+  /** Forgets a socket that closed, and returns what it was; undefined when it was never let in or is gone already. */
   remove(socket: WebSocket): RoomConnection | undefined {
-    const connection = this.get(socket) ?? readConnection(socket);
+    const connection = this.get(socket);
     if (connection === undefined) return undefined;
     this.#load().delete(socket);
+    this.#gone.add(socket);
     writeAttachment(socket, goneAttachment);
     return connection;
   }

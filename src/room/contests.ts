@@ -9,11 +9,11 @@ const answerWithinMs = 2_000;
 
 /** The contests of a room. */
 export class Contests {
-  readonly #onWon: (claimant: RoomConnection, entry: AwarenessEntry, owner: RoomConnection) => void;
+  readonly #onWon: (claimant: RoomConnection, contest: Contest) => void;
   readonly #running = new Map<number, RunningContest>();
 
   /** `onWon` is called when the old connection did not answer. */
-  constructor(onWon: (claimant: RoomConnection, entry: AwarenessEntry, owner: RoomConnection) => void) {
+  constructor(onWon: (claimant: RoomConnection, contest: Contest) => void) {
     this.#onWon = onWon;
   }
 
@@ -55,7 +55,7 @@ export class Contests {
     if (contest === undefined) return;
     clearTimeout(contest.timer);
     this.#running.delete(clientID);
-    this.#onWon(contest.claimant, contest.entry, contest.owner);
+    this.#onWon(contest.claimant, contest);
   }
 }
 

@@ -2,7 +2,7 @@
 // relays what was new, asks again for what did not follow. Never builds a Y.Doc.
 import type { DocumentLog } from "../document/document-log.js";
 import { decodeStateVector } from "../document/state-vector.js";
-import { defaultUpdateLimits, stepTwoLimits, type UpdateLimits } from "../document/update-limits.js";
+import { defaultUpdateLimits, storedUpdateLimits, type UpdateLimits } from "../document/update-limits.js";
 import {
   encodePermissionDenied,
   encodeSyncStep1,
@@ -32,15 +32,13 @@ export interface DocumentSyncHost {
 /** The sync protocol of one room. */
 export class DocumentSync {
   readonly #host: DocumentSyncHost;
-  readonly #stepTwoLimits: UpdateLimits;
-  readonly #updateLimits: UpdateLimits;
+  readonly #limits: UpdateLimits;
   readonly #askedAt = new WeakMap<RoomConnection, number>();
   readonly #askTimers = new Map<RoomConnection, number>();
 
   constructor(host: DocumentSyncHost) {
     this.#host = host;
-    this.#updateLimits = { ...defaultUpdateLimits, ...host.limits };
-    this.#stepTwoLimits = { ...stepTwoLimits, ...host.limits };
+    this.#limits = { ...defaultUpdateLimits, ...host.limits };
   }
 
   /** Asks a new connection for what it has. @throws StorageError */
@@ -62,7 +60,7 @@ export class DocumentSync {
 
   /** Takes in an update of a connection. @throws ProtocolError, StorageError */
   handleUpdate(from: RoomConnection, kind: "update" | "step2", bytes: Uint8Array): void {
-    const limits = kind === "step2" ? this.#stepTwoLimits : this.#updateLimits;
+    const limits = this.#limits;
     const isFirstStep2 = kind === "step2" && !from.has(ConnectionFlag.caughtUp);
     if (isFirstStep2) from.mark(ConnectionFlag.caughtUp);
     if (this.#host.isReadOnly(from)) {
@@ -75,11 +73,15 @@ export class DocumentSync {
     if (!complete && kind === "update" && from.has(ConnectionFlag.caughtUp)) this.#askAgain(from);
   }
 
-  /** Takes in a change that was made to the document on the server. @throws ProtocolError, StorageError */
+  /**
+   * Takes in a change that was made to the document on the server.
+   * @throws ProtocolError when no client could read it; Error when it does not follow from what is here; StorageError
+   */
   handleServerUpdate(bytes: Uint8Array): void {
-    const source = { kind: "step2", subject: null, limits: this.#stepTwoLimits } as const;
-    const { update } = this.#host.log().accept(bytes, source);
+    const source = { kind: "step2", subject: null, limits: storedUpdateLimits } as const;
+    const { update, complete } = this.#host.log().accept(bytes, source);
     if (update !== null) this.#relay(update, null);
+    if (!complete) throw new Error("An update of the server's own builds on something that is not here.");
   }
 
   /** Forgets a connection that closed. */

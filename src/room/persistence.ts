@@ -47,7 +47,7 @@ export class Persistence {
   constructor(host: PersistenceHost, options: PersistenceOptions) {
     this.#host = host;
     this.#options = options;
-    this.#flushLater = debounce(() => void this.flush(), options.flushWaitMs, {
+    this.#flushLater = debounce(() => this.flush(), options.flushWaitMs, {
       maxWait: options.flushMaxWaitMs,
     });
   }
@@ -60,18 +60,27 @@ export class Persistence {
     else this.#flushLater();
   }
 
-  /** Flushes now. False when it failed and will be tried again. */
-  flush(): boolean {
-    this.cancel();
+  /** Flushes now. What fails is tried again. */
+  flush(): void {
     try {
-      const stored = this.#host.flush();
-      this.#attempts = 0;
-      if (stored) this.#host.onFlushed();
-      return true;
+      this.flushOrThrow();
+    } catch {
+      // It was reported, and a retry is on its way.
+    }
+  }
+
+  /** Flushes now. @throws what SQLite throws; it is tried again all the same */
+  flushOrThrow(): void {
+    this.cancel();
+    let stored: boolean;
+    try {
+      stored = this.#host.flush();
     } catch (error) {
       this.#handleFailure(error);
-      return false;
+      throw error;
     }
+    this.#attempts = 0;
+    if (stored) this.#host.onFlushed();
   }
 
   /** Stops every timer. */
@@ -89,6 +98,6 @@ export class Persistence {
     }
     this.#attempts++;
     this.#host.onFlushFailed(error, this.#attempts);
-    this.#retry = setTimeout(() => void this.flush(), wait);
+    this.#retry = setTimeout(() => this.flush(), wait);
   }
 }

@@ -2,12 +2,17 @@
 // instance and no timer: the truth is in the attachments, so that it survives hibernation. Decides, but sends nothing;
 // the rules are P1 to P12 of SPEC.md.
 import { leftState, type AwarenessEntry } from "../protocol/awareness.js";
+import { CloseCode } from "../protocol/close-code.js";
+import { ProtocolError } from "../protocol/protocol-error.js";
 import { ConnectionFlag, type OwnedPerson } from "./attachment.js";
 import type { Connections, RoomConnection } from "./connections.js";
+import { Departed } from "./departed.js";
 import type { ServerPeople } from "./server-people.js";
 
 /** Clients that drop silent people (y-websocket) do so after 30 s, and look every 3 s: renewed at every second turn. */
 const renewAfterMs = 12_000;
+/** A client's own clock must leave room for those that the room adds. The time in milliseconds is below 2⁴¹. */
+const maxOwnClock = 2 ** 45;
 /** More clientIDs than that are not owned by one connection; what it says about others is dropped. */
 const maxPeoplePerConnection = 64;
 
@@ -35,6 +40,7 @@ export interface Contest {
 export class Presence {
   readonly #connections: Connections;
   readonly #server: ServerPeople;
+  readonly #departed = new Departed();
   #owners: Map<number, RoomConnection> | null = null;
 
   constructor(connections: Connections, server: ServerPeople) {
@@ -44,7 +50,7 @@ export class Presence {
 
   /** Takes in what a connection says about itself and others at `now`, in milliseconds since 1970. */
   receive(from: RoomConnection, entries: readonly AwarenessEntry[], now: number): PresenceNews {
-    const news: PresenceNews = { others: [], sender: [], renewed: [], ask: [], contested: [] };
+    const news = createNews();
     let renews = false;
     for (const entry of entries) {
       const known = this.#claim(from, entry, news);
@@ -58,18 +64,26 @@ export class Presence {
     return news;
   }
 
-  /** Takes a person from a connection that turned out to be dead. */
-  release(owner: RoomConnection, clientID: number): void {
-    if (this.#loadOwners().get(clientID) !== owner) return;
-    this.#loadOwners().delete(clientID);
-    owner.deletePerson(clientID);
+  /** Decides a contest whose owner turned out to be dead. */
+  settle(claimant: RoomConnection, { entry, owner }: Contest, now: number): PresenceNews {
+    const known = owner.people.get(entry.clientID);
+    if (known === undefined || this.#loadOwners().get(entry.clientID) !== owner) {
+      // It has left in the meantime: nobody stands in the way.
+      return this.receive(claimant, [entry], now);
+    }
+    owner.deletePerson(entry.clientID);
+    const news = createNews();
+    const isGone = entry.state === leftState || claimant.people.size >= maxPeoplePerConnection;
+    this.#tell(claimant, known, isGone ? { ...entry, state: leftState } : entry, now, news);
+    return news;
   }
 
-  /** Removes everybody whom a connection owned. Returns what the others are to be told. */
-  leave(connection: RoomConnection): AwarenessEntry[] {
+  /** Removes everybody whom a connection owned, at `now`. Returns what the others are to be told. */
+  leave(connection: RoomConnection, now: number): AwarenessEntry[] {
     const gone: AwarenessEntry[] = [];
     for (const [clientID, { clock }] of connection.people) {
-      this.#owners?.delete(clientID);
+      if (this.#owners?.get(clientID) === connection) this.#owners.delete(clientID);
+      this.#departed.add(clientID, clock, connection, now);
       // Exactly the last clock: a higher one could remove somebody who has just come back.
       gone.push({ clientID, clock, state: leftState });
     }
@@ -111,10 +125,13 @@ export class Presence {
     if (owner === from) return from.people.get(entry.clientID) ?? null;
     if (from.people.size >= maxPeoplePerConnection) return "foreign";
     if (this.#server.has(entry.clientID)) return "foreign";
-    if (owner === undefined) return entry.state === leftState ? "foreign" : null;
+    if (owner === undefined) {
+      const isFirst = entry.state !== leftState && this.#departed.mayReturn(from, entry);
+      return isFirst ? null : "foreign";
+    }
     const person = owner.people.get(entry.clientID);
     if (person === undefined) return "foreign";
-    const right = rightToTakeOver(from, owner, entry, person);
+    const right = rightToTakeOver(from, owner, entry.clientID);
     if (right === "if dead") news.contested.push({ entry, owner });
     if (right !== "yes") return "foreign";
     // From now on the old socket owns nothing: its late close removes nothing.
@@ -131,15 +148,18 @@ export class Presence {
     news: PresenceNews,
   ): boolean {
     const { clientID, state } = entry;
+    if (entry.clock > maxOwnClock) throw new ProtocolError(CloseCode.badFrame, "presence clock out of range");
     if (state === leftState) {
+      const last = Math.max(entry.clock, known?.clock ?? 0);
       this.#loadOwners().delete(clientID);
+      this.#departed.add(clientID, last, from, now);
       from.deletePerson(clientID);
-      news.others.push({ clientID, clock: Math.max(entry.clock, known?.clock ?? 0), state });
+      news.others.push({ clientID, clock: last, state });
       return false;
     }
     const stateHash = hash(state);
     const isSame = known !== null && known.stateHash === stateHash;
-    const clock = nextClock(known, entry.clock, isSame);
+    const clock = known === null ? this.#firstClock(entry, now) : nextClock(known.clock, entry.clock, isSame);
     this.#loadOwners().set(clientID, from);
     from.setPerson(clientID, { clock, state, stateHash, toldAt: now });
     const told: AwarenessEntry = { clientID, clock, state };
@@ -150,6 +170,14 @@ export class Presence {
       if (isNews) news.sender.push(told);
     }
     return isRenewal;
+  }
+
+  /**
+   * The clock under which somebody is told for the first time. He may have been here before, perhaps under a clock that
+   * was raised while his line was dead, and an equal or lower one would be ignored: the time is above all of them.
+   */
+  #firstClock({ clientID, clock }: AwarenessEntry, now: number): number {
+    return Math.max(clock, this.#departed.clockOf(clientID), now) + 1;
   }
 
   /** Tells again of those who are quiet and do not renew themselves, so that nobody drops them as gone. */
@@ -178,30 +206,32 @@ export class Presence {
 }
 
 /**
- * A dead socket can live for minutes, and its owner be back long before: by the same secret, or, where there is none,
- * as the same subject with nothing announced yet and a clock that is not behind. Where nobody is known, anybody could
- * say so: then only if the old socket is dead indeed.
+ * A dead socket can live for minutes, and its owner be back long before: with the same secret, or, where there is none, as
+ * the same subject with nothing announced yet. Where nobody is known, anybody could say so: then only if the old socket is
+ * dead indeed.
  */
 function rightToTakeOver(
   from: RoomConnection,
   owner: RoomConnection,
-  entry: AwarenessEntry,
-  person: OwnedPerson,
+  clientID: number,
 ): "yes" | "if dead" | "no" {
+  const isNew = from.people.size === 0;
+  // What a connection announces first is its own; what it announces after that it may have heard from another tab.
+  const [first] = owner.people.keys();
+  if (isNew && first !== clientID) return "yes";
   if (owner.secretHash !== null) return owner.secretHash === from.secretHash ? "yes" : "no";
-  const isPlain = from.secretHash === null && from.people.size === 0;
-  if (!isPlain || from.subject !== owner.subject || entry.clock < person.clock) return "no";
+  if (!isNew || from.secretHash !== null || from.subject !== owner.subject) return "no";
   return from.subject === null ? "if dead" : "yes";
 }
 
-/**
- * The clock to tell the others. Somebody who is new here may have left a moment ago with this very clock, and an equal
- * clock is ignored: one more is heard by all. The same for news that crossed with a renewal of ours.
- */
-function nextClock(known: OwnedPerson | null, clock: number, isSame: boolean): number {
-  if (known === null) return clock + 1;
-  if (clock > known.clock) return clock;
-  return isSame ? known.clock : known.clock + 1;
+/** The clock to tell the others. News that crossed with a renewal of ours needs one more to be heard. */
+function nextClock(known: number, clock: number, isSame: boolean): number {
+  if (clock > known) return clock;
+  return isSame ? known : known + 1;
+}
+
+function createNews(): PresenceNews {
+  return { others: [], sender: [], renewed: [], ask: [], contested: [] };
 }
 
 /** FNV-1a over UTF-16 units, 32 bits: tells states apart, protects nothing. */

@@ -16,7 +16,7 @@ import { Contests } from "./contests.js";
 import { applyAwarenessEntries, connectAwareness } from "./document-awareness.js";
 import { DocumentSync } from "./document-sync.js";
 import { Persistence, defaultPersistence, type PersistenceOptions } from "./persistence.js";
-import { Presence } from "./presence.js";
+import { Presence, type PresenceNews } from "./presence.js";
 import { Penalties } from "./refusal.js";
 import { report } from "./report.js";
 import { ServerPeople } from "./server-people.js";
@@ -54,9 +54,8 @@ export interface Newcomer {
 export class RoomCore {
   readonly connections: Connections;
   readonly penalties: Penalties = new Penalties();
-  readonly #contests = new Contests((claimant, entry, owner) => {
-    this.#presence.release(owner, entry.clientID);
-    this.#handleAwareness(claimant, [entry]);
+  readonly #contests = new Contests((claimant, contest) => {
+    this.#tell(this.#presence.settle(claimant, contest, Date.now()), claimant);
   });
   readonly #host: RoomCoreHost;
   readonly #persistence: Persistence;
@@ -133,25 +132,28 @@ export class RoomCore {
     else report("error", this.#host.room, `closed a connection: ${code} ${reason}`, error);
     const connection = this.connections.get(socket);
     if (isTheirs && connection !== undefined) this.penalties.add(connection.client, code, Date.now());
-    this.disconnect(socket);
-    closeSocket(socket, code, reason);
+    try {
+      this.disconnect(socket);
+    } finally {
+      closeSocket(socket, code, reason);
+    }
   }
 
   /** Cleans up after a socket that is gone, or is about to be closed. Doing it twice changes nothing. */
   disconnect(socket: WebSocket): void {
     const connection = this.connections.remove(socket);
     if (connection === undefined) return;
-    const gone = this.#presence.leave(connection);
     this.#sync.stop(connection);
-    this.#broadcastPresence(gone, null);
+    this.#broadcastPresence(this.#presence.leave(connection, Date.now()), null);
     this.#contests.leave(connection);
     if (this.connections.size === 0) this.#persistence.flush();
   }
 
   /** Stores everything that is pending. @throws what SQLite throws */
   flush(): void {
-    this.#persistence.cancel();
-    if (this.log.flush()) this.#host.onFlushed();
+    // Throws what opening the storage threw.
+    void this.log;
+    this.#persistence.flushOrThrow();
   }
 
   /** Takes a V1 update of the server's own into the document. @throws ProtocolError, StorageError */
@@ -170,14 +172,17 @@ export class RoomCore {
   #handleAwareness(from: RoomConnection, entries: readonly AwarenessEntry[]): void {
     this.#contests.hear(from);
     const news = this.#presence.receive(from, entries, Date.now());
-    const { others, sender, renewed, ask } = news;
+    this.#tell(news, from);
+    for (const contest of news.contested) {
+      if (this.#contests.add(from, contest)) contest.owner.send(encodeQueryAwareness());
+    }
+  }
+
+  #tell({ others, sender, renewed, ask }: PresenceNews, from: RoomConnection): void {
     this.#broadcastPresence(others, from);
     if (sender.length > 0) from.send(encodeAwareness(sender));
     this.#broadcastPresence(renewed, null);
     for (const owner of ask) owner.send(encodeQueryAwareness());
-    for (const contest of news.contested) {
-      if (this.#contests.add(from, contest)) contest.owner.send(encodeQueryAwareness());
-    }
   }
 
   #broadcastPresence(entries: readonly AwarenessEntry[], except: RoomConnection | null): void {
@@ -187,7 +192,12 @@ export class RoomCore {
       if (connection !== except) connection.send(frame);
     }
     const doc = this.#document.built;
-    if (doc?.hasAwareness === true) applyAwarenessEntries(doc.awareness, entries);
+    if (doc?.hasAwareness !== true) return;
+    try {
+      applyAwarenessEntries(doc.awareness, entries);
+    } catch (error) {
+      report("error", this.#host.room, "an observer of document.awareness failed", error);
+    }
   }
 
   #sendEverybody(connection: RoomConnection): void {

@@ -11,11 +11,13 @@ import { decodeRoomName, encodeRoomName } from "../protocol/room-name.js";
 import { Admission } from "./admission.js";
 import { ConnectionFlag, isolateState, readAttachment } from "./attachment.js";
 import { authorize } from "./authorization.js";
+import { readPartyId, readProps, skipNameRecord } from "./party-server.js";
 import { refuse, refuseForNow } from "./refusal.js";
 import { report } from "./report.js";
 import { RoomCore, closeSocket, type RoomOptions } from "./room-core.js";
 import type { CallbackOptions, RoomInstance } from "./room-hooks.js";
-import { takeOverHooks, type ApplicationHooks } from "./server-hooks.js";
+import { takeOverHooks, type ApplicationHooks, type ServerHooks } from "./server-hooks.js";
+import { StartQueue } from "./start-queue.js";
 
 /** What the shell needs of the class around it. */
 export interface RoomShellHost {
@@ -23,16 +25,17 @@ export interface RoomShellHost {
   readonly server: Server & RoomInstance;
   readonly roomOptions: RoomOptions;
   readonly callbackOptions: CallbackOptions;
-  /** Whether the application wrote its own. */
-  readonly hasOnLoad: boolean;
-  readonly hasOnSave: boolean;
+  /** Whether the base class has a `fetch` of its own, which wants to see requests. */
+  readonly hasFetch: boolean;
+  /** Whether the application wrote its own `onLoad` or `onSave`. Asked after the constructors have run. */
+  has(hook: "onLoad" | "onSave"): boolean;
 }
-
-const normalClosure = 1000;
-const noStatusReceived = 1005;
 
 /** Passes a call on to PartyServer. */
 type PassOn<Result> = () => Promise<Result>;
+
+const normalClosure = 1000;
+const noStatusReceived = 1005;
 
 /** The runtime callbacks of a room. */
 export class RoomShell {
@@ -41,8 +44,10 @@ export class RoomShell {
   readonly #host: RoomShellHost;
   readonly #core: RoomCore;
   readonly #admission: Admission;
+  readonly #queue = new StartQueue(() => this.#ensureStarted());
+  readonly #handedOut = new WeakSet<WebSocket>();
   readonly #saveLater: ReturnType<typeof debounce<() => Promise<void>>>;
-  #application: ApplicationHooks = {};
+  #application: ApplicationHooks | null = null;
   #seeding: "needed" | "running" | "done" = "needed";
   #warnedOfCustomMessage = false;
 
@@ -57,28 +62,16 @@ export class RoomShell {
       options: host.roomOptions,
       isReadOnly: (socket) => host.server.isReadOnly(socket as Connection),
       onFlushed: () => {
-        if (host.hasOnSave) void this.#saveLater();
+        if (host.has("onSave")) void this.#saveLater();
       },
     });
     this.#admission = new Admission({
       ctx: host.ctx,
       core: this.#core,
       room: this.#label,
-      application: () => this.#application,
-      ensureStarted: () => this.#ensureStarted(),
-    });
-    takeOverHooks(host.server, (application) => {
-      this.#application = application;
-      return {
-        onStart: (props) => this.#start(props),
-        getConnectionTags: (connection) => this.#admission.tag(connection),
-        onConnect: (connection) => this.#admission.connect(connection),
-        onMessage: (connection, message) => this.#receive(connection, message),
-        onClose: (connection, ...rest) => application.onClose?.(isolateState(connection), ...rest),
-        onError: (connection, error) => application.onError?.(isolateState(connection), error),
-        onRequest: (request) => this.#answer(request),
-        onAlarm: () => application.onAlarm?.(),
-      };
+      application: () => this.prepare(),
+      ensureStarted: (request) => this.#ensureStarted(request),
+      handOut: (connection) => this.handOut(connection),
     });
     skipNameRecord(host.ctx);
     host.ctx.setWebSocketAutoResponse(new WebSocketRequestResponsePair("ping", "pong"));
@@ -86,14 +79,20 @@ export class RoomShell {
 
   /** @throws StorageError when it cannot be read; Error when the application's `onLoad` has still to run */
   get document(): RoomDocument {
-    if (this.#host.hasOnLoad && this.#seeding === "needed" && this.#core.log.isNew) {
+    if (this.#host.has("onLoad") && this.#seeding === "needed" && this.#core.log.isNew) {
       throw new Error("The document is not loaded yet: reach the room through getRoom().");
     }
     return this.#core.document;
   }
 
+  /** Takes the hooks over, once. To be called at the start of every way in. Returns what the application wrote. */
+  prepare(): ApplicationHooks {
+    return (this.#application ??= takeOverHooks(this.#host.server, this.#createHooks()));
+  }
+
   /** Answers a request or accepts a socket. Whatever fails is refused, without a stack. */
   async fetch(request: Request, passOn: (request: Request) => Promise<Response>): Promise<Response> {
+    const application = this.prepare();
     if (this.room === null) return refuse(400, "A room needs a valid name.");
     const { server } = this.#host;
     const hook = server.onAuthorize === undefined ? null : (asked: Request) => server.onAuthorize?.(asked);
@@ -103,10 +102,8 @@ export class RoomShell {
       if (request.headers.get("Upgrade")?.toLowerCase() === "websocket") {
         return await this.#admission.admit(request, authorization, passOn);
       }
-      if (this.#application.onRequest === undefined) {
-        return refuse(404, "There is nothing here for this request.");
-      }
-      await this.#ensureStarted();
+      if (application.onRequest === undefined && !this.#host.hasFetch) return refuseUnanswered();
+      await this.#ensureStarted(request);
       return await passOn(request);
     } catch (error) {
       report("error", this.#label, "a request could not be served", error);
@@ -115,32 +112,36 @@ export class RoomShell {
   }
 
   /** A frame came in. */
-  async webSocketMessage(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
-    // A connection that was closed or refused: what still arrives from it does not count.
-    if (this.#core.connections.get(socket) === undefined) return;
-    try {
-      await this.#ensureStarted();
-    } catch (error) {
-      this.#core.fail(socket, error);
-      return;
-    }
-    await passOn();
+  async webSocketMessage(socket: WebSocket, message: WSMessage, passOn: PassOn<void>): Promise<void> {
+    this.prepare();
+    // A socket that the application accepted by itself.
+    if (!this.isConnected(socket) && readPartyId(socket) === null) return passOn();
+    let reaction: void | Promise<void> = undefined;
+    await this.#queue.run((failure) => {
+      // A connection that was closed or refused: what still arrives from it does not count.
+      if (!this.isConnected(socket)) return;
+      if (failure === null) reaction = this.#dispatch(this.#connectionOver(socket, passOn), message);
+      else this.#core.fail(socket, failure.error);
+    });
+    await reaction;
   }
 
   /** A socket closed; perhaps that is what woke the room. */
   async webSocketClose(socket: WebSocket, code: number, passOn: PassOn<void>): Promise<void> {
-    this.#core.disconnect(socket);
+    this.prepare();
+    await this.#queue.run(() => this.#core.disconnect(socket));
     // PartyServer answers a close, but not one without a code (1005): the client would wait for it in vain.
     if (code === noStatusReceived) closeSocket(socket, normalClosure, "");
     if (isRefused(socket)) return;
     await passOn();
-    if (this.#host.hasOnSave && this.#core.connections.size === 0) await this.#saveLater.flush();
+    if (this.#host.has("onSave") && this.#core.connections.size === 0) await this.#saveLater.flush();
   }
 
   /** A socket broke. The platform may not call close after it. */
   async webSocketError(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
-    this.#core.disconnect(socket);
-    if (this.#application.onError !== undefined && !isRefused(socket)) await passOn();
+    const application = this.prepare();
+    await this.#queue.run(() => this.#core.disconnect(socket));
+    if (application.onError !== undefined && !isRefused(socket)) await passOn();
   }
 
   /** Handles one frame of the room's protocol. */
@@ -153,6 +154,15 @@ export class RoomShell {
     } catch (error) {
       this.#core.fail(connection, error);
     }
+  }
+
+  /**
+   * What the application gets to see of a connection: its own state, and a `close` after which nothing that still comes
+   * from it counts.
+   */
+  handOut<T extends Connection>(connection: T): T {
+    this.#handedOut.add(connection);
+    return isolateState(connection, () => this.#core.disconnect(connection));
   }
 
   /** Sends a text frame, unless it could crash the client. */
@@ -176,29 +186,54 @@ export class RoomShell {
     this.#core.flush();
   }
 
+  /** The application did not write `onCustomMessage`: said once, since it is most likely forgotten. */
+  ignoreCustomMessage(): void {
+    if (this.#warnedOfCustomMessage) return;
+    this.#warnedOfCustomMessage = true;
+    report("warn", this.#label, "a custom message came in, and onCustomMessage is not implemented");
+  }
+
   /** For log lines. */
   get #label(): string {
     return this.room ?? "";
   }
 
-  async #ensureStarted(): Promise<void> {
+  #createHooks(): ServerHooks {
+    return {
+      onStart: (props) => this.#start(props),
+      getConnectionTags: (connection) => this.#admission.tag(connection),
+      onConnect: (connection) => this.#admission.connect(connection),
+      onMessage: () => {},
+      onClose: (connection, ...rest) => this.prepare().onClose?.(this.handOut(connection), ...rest),
+      onError: (connection, error) => this.prepare().onError?.(this.handOut(connection), error),
+      onRequest: (request) => this.#answer(request),
+      onAlarm: () => this.prepare().onAlarm?.(),
+    };
+  }
+
+  /** `request` is the one that PartyServer may have sent props with. */
+  async #ensureStarted(request?: Request): Promise<void> {
     // Throws what opening the storage threw: nothing is served that was not loaded.
     void this.#core.log;
-    await this.#host.server.__unsafe_ensureInitialized();
+    const { server, ctx } = this.#host;
+    const props = request === undefined ? undefined : readProps(request);
+    if (props === undefined || ctx.id.name === undefined) await server.__unsafe_ensureInitialized();
+    else await server.setName(ctx.id.name, props);
   }
 
   /** PartyServer calls it once per instance, and lets nothing else in meanwhile. */
   async #start(props?: Record<string, unknown>): Promise<void> {
-    if (this.#host.hasOnLoad && this.#seeding !== "done" && this.#core.log.isNew) await this.#seed();
-    await this.#application.onStart?.(props);
+    if (this.#host.has("onLoad") && this.#seeding !== "done" && this.#core.log.isNew) await this.#seed();
+    await this.prepare().onStart?.(props);
   }
 
   async #seed(): Promise<void> {
     this.#seeding = "running";
     try {
-      const seed = await this.#host.server.onLoad();
+      // Classes written in JavaScript may well return null.
+      const seed = (await this.#host.server.onLoad()) ?? null;
       if (seed instanceof Uint8Array) this.#core.applyServerUpdate(seed);
-      else if (seed !== undefined) this.#core.applyServerUpdate(encodeStateAsUpdate(seed));
+      else if (seed !== null) this.#core.applyServerUpdate(encodeStateAsUpdate(seed));
       this.#core.flush();
       this.#seeding = "done";
     } catch (error) {
@@ -216,21 +251,33 @@ export class RoomShell {
     }
   }
 
-  async #receive(connection: Connection, message: WSMessage): Promise<void> {
-    isolateState(connection);
-    if (typeof message === "string") {
-      this.#core.connections.get(connection)?.mark(ConnectionFlag.text);
-    }
-    if (isOurs(message)) {
-      this.#host.server.handleMessage(connection, message);
-      return;
-    }
-    if (this.#application.onMessage === undefined) {
+  /** Gives a frame to the room or to the application. Returns what the application is still doing about it. */
+  #dispatch(connection: Connection, message: WSMessage): void | Promise<void> {
+    if (typeof message === "string") this.#core.connections.get(connection)?.mark(ConnectionFlag.text);
+    if (isOurs(message)) this.#host.server.handleMessage(connection, message);
+    else return this.#passToApplication(connection, message);
+  }
+
+  /**
+   * PartyServer's connection over a socket. It makes one of the socket itself, at once, when it is told of a frame; our
+   * `onMessage`, which it calls later, does nothing.
+   */
+  #connectionOver(socket: WebSocket, passOn: PassOn<void>): Connection {
+    const connection = socket as Connection;
+    if (this.#handedOut.has(socket)) return connection;
+    void passOn();
+    connection.server = this.#label;
+    return this.handOut(connection);
+  }
+
+  async #passToApplication(connection: Connection, message: WSMessage): Promise<void> {
+    const { onMessage } = this.prepare();
+    if (onMessage === undefined) {
       this.#core.fail(connection, new ProtocolError(CloseCode.badFrame, "unknown message"));
       return;
     }
     try {
-      await this.#application.onMessage(connection, message);
+      await onMessage(connection, message);
     } catch (error) {
       report("error", this.#label, "onMessage failed", error);
     }
@@ -240,8 +287,7 @@ export class RoomShell {
     if (!text.startsWith(customMessagePrefix)) {
       throw new ProtocolError(CloseCode.badFrame, "unknown text message");
     }
-    const message = text.slice(customMessagePrefix.length);
-    void this.#handleCustomMessage(connection, message);
+    void this.#handleCustomMessage(connection, text.slice(customMessagePrefix.length));
   }
 
   async #handleCustomMessage(connection: Connection, message: string): Promise<void> {
@@ -252,22 +298,19 @@ export class RoomShell {
     }
   }
 
-  /** The application did not write `onCustomMessage`: said once, since it is most likely forgotten. */
-  ignoreCustomMessage(): void {
-    if (this.#warnedOfCustomMessage) return;
-    this.#warnedOfCustomMessage = true;
-    report("warn", this.#label, "a custom message came in, and onCustomMessage is not implemented");
-  }
-
   async #answer(request: Request): Promise<Response> {
     try {
-      const response = await this.#application.onRequest?.(request);
-      return response ?? refuse(404, "There is nothing here for this request.");
+      const response = await this.prepare().onRequest?.(request);
+      return response ?? refuseUnanswered();
     } catch (error) {
       report("error", this.#label, "onRequest failed", error);
       return refuse(500, "The room failed to answer this request.");
     }
   }
+}
+
+function refuseUnanswered(): Response {
+  return refuse(404, "There is nothing here for this request.");
 }
 
 function isOurs(message: WSMessage): boolean {
@@ -295,19 +338,4 @@ function readRoomName(objectName: string | undefined): string | null {
   } catch {
     return null;
   }
-}
-
-/**
- * PartyServer stores the object's name for alarms of old runtimes, which did not know it: 12 KB for every name that
- * anybody tries. Where the platform knows the name, that record is left out.
- */
-function skipNameRecord(ctx: DurableObjectState): void {
-  if (ctx.id.name === undefined) return;
-  const { storage } = ctx;
-  const put = storage.put.bind(storage) as (...args: unknown[]) => Promise<void>;
-  Object.defineProperty(storage, "put", {
-    configurable: true,
-    value: (...args: unknown[]): Promise<void> =>
-      args[0] === "__ps_name" ? Promise.resolve() : put(...args),
-  });
 }

@@ -17,19 +17,18 @@ export interface ServerHooks {
 /** What the application wrote; a hook that it did not write is missing. */
 export type ApplicationHooks = Partial<ServerHooks>;
 
-/** Puts `replacements` in place of the hooks of `server`. Returns what stood there, bound to it. */
-export function takeOverHooks(
-  server: Server,
-  replacements: (application: ApplicationHooks) => ServerHooks,
-): void {
+/**
+ * Puts `replacements` in place of the hooks of `server`, and returns what the application wrote, bound to it. Not before
+ * the constructors have run: hooks may be fields.
+ */
+export function takeOverHooks(server: Server, replacements: ServerHooks): ApplicationHooks {
   const application: ApplicationHooks = {};
   for (const name of hookNames) {
     const isWritten = server[name] !== Server.prototype[name];
     if (isWritten) Object.assign(application, { [name]: server[name].bind(server) });
+    Object.defineProperty(server, name, { configurable: true, writable: true, value: replacements[name] });
   }
-  for (const [name, value] of Object.entries(replacements(application))) {
-    Object.defineProperty(server, name, { configurable: true, writable: true, value });
-  }
+  return application;
 }
 
 const hookNames = [

@@ -4,7 +4,6 @@ import { Server, type Connection, type WSMessage } from "partyserver";
 import type { Doc } from "yjs";
 import type { RoomDocument } from "../document/lazy-document.js";
 import { customMessagePrefix } from "../protocol/message.js";
-import { isolateState } from "./attachment.js";
 import type { RoomOptions } from "./room-core.js";
 import type { CallbackOptions, RoomInstance, RoomStatic } from "./room-hooks.js";
 import { RoomShell } from "./room-shell.js";
@@ -19,11 +18,27 @@ export type WithRoom<Base extends ServerClass> = Base &
   // oxlint-disable-next-line typescript/no-explicit-any
   (new (...args: any[]) => RoomInstance);
 
+/** Hooks of a room that a base class may have already; the room's defaults then make way. */
+const defaultHooks = ["onLoad", "onSave", "isReadOnly", "onCustomMessage"] as const;
+/** What a room cannot do without: a base class must not have it. */
+const ownMembers = [
+  "document",
+  "handleMessage",
+  "flush",
+  "sendCustomMessage",
+  "broadcastCustomMessage",
+] as const;
+
 /**
  * Adds a collaborative document to a class of PartyServer's. Hooks of `base` go on working; its `onMessage` gets what is
  * not a frame of the room's.
+ * @throws TypeError when `base` has a member with the name of one that a room adds and cannot do without
  */
 export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
+  for (const name of ownMembers) {
+    if (name in base.prototype) throw new TypeError(`${base.name} has a member ${name}, and so has a room.`);
+  }
+
   class RoomMixin extends base implements RoomInstance {
     static options = { hibernate: true };
     static roomOptions: RoomOptions = {};
@@ -44,16 +59,18 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
         server: this,
         roomOptions: roomOptions ?? {},
         callbackOptions: callbackOptions ?? {},
-        hasOnLoad: this.onLoad !== RoomMixin.prototype.onLoad,
-        hasOnSave: this.onSave !== RoomMixin.prototype.onSave,
+        hasFetch: base.prototype.fetch !== Server.prototype.fetch,
+        has: (hook) => this[hook] !== defaults[hook],
       });
     }
 
     override get name(): string {
-      return this.#shell.room ?? super.name;
+      // A constructor of the base class may ask before there is a room.
+      return (#shell in this ? this.#shell.room : null) ?? super.name;
     }
 
     get document(): RoomDocument {
+      this.#shell.prepare();
       return this.#shell.document;
     }
 
@@ -62,7 +79,7 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
     }
 
     override webSocketMessage(socket: WebSocket, message: WSMessage): Promise<void> {
-      return this.#shell.webSocketMessage(socket, () => super.webSocketMessage(socket, message));
+      return this.#shell.webSocketMessage(socket, message, () => super.webSocketMessage(socket, message));
     }
 
     override webSocketClose(
@@ -80,15 +97,31 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
       return this.#shell.webSocketError(socket, () => super.webSocketError(socket, error));
     }
 
+    override async alarm(): Promise<void> {
+      this.#shell.prepare();
+      await super.alarm();
+    }
+
+    override async setName(name: string, props?: Record<string, unknown>): Promise<void> {
+      this.#shell.prepare();
+      await super.setName(name, props);
+    }
+
+    override async __unsafe_ensureInitialized(): Promise<void> {
+      this.#shell.prepare();
+      await super.__unsafe_ensureInitialized();
+    }
+
     override getConnection<State = unknown>(id: string): Connection<State> | undefined {
       const connection = super.getConnection<State>(id);
-      const isIn = connection !== undefined && this.#shell.isConnected(connection);
-      return isIn ? isolateState(connection) : undefined;
+      const isIn = #shell in this && connection !== undefined && this.#shell.isConnected(connection);
+      return isIn ? this.#shell.handOut(connection) : undefined;
     }
 
     override *getConnections<State = unknown>(tag?: string): Generator<Connection<State>, void> {
+      if (!(#shell in this)) return;
       for (const connection of super.getConnections<State>(tag)) {
-        if (this.#shell.isConnected(connection)) yield isolateState(connection);
+        if (this.#shell.isConnected(connection)) yield this.#shell.handOut(connection);
       }
     }
 
@@ -119,6 +152,12 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
     flush(): void {
       this.#shell.flush();
     }
+  }
+
+  const { onLoad, onSave } = RoomMixin.prototype;
+  const defaults = { onLoad, onSave };
+  for (const name of defaultHooks) {
+    if (name in base.prototype) Reflect.deleteProperty(RoomMixin.prototype, name);
   }
   return RoomMixin;
 }

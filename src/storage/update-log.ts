@@ -75,8 +75,9 @@ export class UpdateLog {
   openRow(kind: LogKind, bytes: number): LogRow | null {
     const row = this.rows.at(-1);
     if (row === undefined || row.kind !== kind) return null;
-    const fits = flushesIn(row) < maxRowFlushes && this.#openBytes + bytes <= maxOpenRowBytes;
-    return fits ? row : null;
+    // A batch has no more bytes of clocks than it has in all.
+    const size = Math.max(this.#openBytes, row.clocks.byteLength) + bytes;
+    return flushesIn(row) < maxRowFlushes && size <= maxOpenRowBytes ? row : null;
   }
 
   /** The frames of a row, oldest first. @throws StorageError when the body cannot be read */
@@ -153,9 +154,15 @@ export class UpdateLog {
   }
 
   #readRows(): LogRow[] {
-    const rows = this.#database
-      .run("SELECT seq, last, kind, frames, deletes, clocks FROM dormouse_log WHERE part = 0 ORDER BY seq")
-      .map(parseRow);
+    const rows: LogRow[] = [];
+    for (const stored of this.#database.run(
+      `SELECT seq, part, last, kind, frames, deletes, clocks FROM dormouse_log
+       WHERE part = 0 OR clocks IS NOT NULL ORDER BY seq, part`,
+    )) {
+      const before = integerColumn(stored, "part") > 0 ? rows.pop() : undefined;
+      const row = parseRow(stored);
+      rows.push(before === undefined ? row : { ...row, clocks: concatenate([before.clocks, row.clocks]) });
+    }
     const newest = rows.at(-1);
     if (newest === undefined) return rows;
     const size = this.#database.run(
@@ -167,7 +174,9 @@ export class UpdateLog {
   }
 
   #writeRow(row: LogRow, body: Uint8Array): void {
-    for (let part = 0; part === 0 || part * maxBlobBytes < body.byteLength; part++) {
+    const clocks = cut(row.clocks);
+    const bodies = cut(body);
+    for (let part = 0; part < Math.max(clocks.length, bodies.length); part++) {
       this.#database.run(
         "INSERT INTO dormouse_log (seq, part, kind, last, frames, deletes, clocks, body) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
         row.seq,
@@ -176,8 +185,8 @@ export class UpdateLog {
         row.last,
         row.frames,
         row.deletes,
-        part === 0 ? row.clocks : null,
-        body.subarray(part * maxBlobBytes, (part + 1) * maxBlobBytes),
+        clocks[part] ?? null,
+        bodies[part] ?? new Uint8Array(),
       );
     }
     this.#openBytes = body.byteLength;
@@ -228,6 +237,15 @@ function readFrameList(body: Uint8Array, count: number): Uint8Array[] {
   }
   if (decoder.pos !== body.byteLength) throw new Error("A row is longer than its frames.");
   return frames;
+}
+
+/** Pieces that fit into a row; one at least. */
+function cut(bytes: Uint8Array): Uint8Array[] {
+  const pieces = [bytes.subarray(0, maxBlobBytes)];
+  for (let at = maxBlobBytes; at < bytes.byteLength; at += maxBlobBytes) {
+    pieces.push(bytes.subarray(at, at + maxBlobBytes));
+  }
+  return pieces;
 }
 
 function concatenate(parts: readonly Uint8Array[]): Uint8Array {

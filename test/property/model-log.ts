@@ -22,7 +22,7 @@ import {
   type ClockRange,
   type StateVector,
 } from "../../src/document/state-vector.js";
-import { stepTwoLimits, storedUpdateLimits } from "../../src/document/update-limits.js";
+import { defaultUpdateLimits, storedUpdateLimits } from "../../src/document/update-limits.js";
 import type { LogUnderTest } from "./random-history.js";
 
 interface Row {
@@ -50,7 +50,7 @@ export class ModelLog implements LogUnderTest {
   }
 
   receive(update: Uint8Array, kind: "update" | "step2"): { relay: Uint8Array | null; complete: boolean } {
-    const scanned = scanUpdate(update, { limits: stepTwoLimits });
+    const scanned = scanUpdate(update, { limits: defaultUpdateLimits });
     if (kind === "step2") this.#deletes ??= this.#readDeletes();
     const { fresh, complete } = acceptUpdate(scanned, this.#vector, this.#deletes);
     if (fresh === null) return { relay: null, complete };

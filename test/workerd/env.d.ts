@@ -4,6 +4,8 @@ declare namespace Cloudflare {
     HOOKED: DurableObjectNamespace<import("./worker.js").HookedRoom>;
     GUARDED: DurableObjectNamespace<import("./worker.js").GuardedRoom>;
     LIMITED: DurableObjectNamespace<import("./worker.js").LimitedRoom>;
+    FIELDS: DurableObjectNamespace<import("./worker.js").FieldsRoom>;
+    BASED: DurableObjectNamespace<import("./worker.js").BasedRoom>;
     SEEDED: DurableObjectNamespace<import("./worker.js").SeededRoom>;
     CHAT: DurableObjectNamespace<import("./worker.js").ChatRoom>;
     MIGRATED: DurableObjectNamespace<import("./worker.js").MigratedRoom>;

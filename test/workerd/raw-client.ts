@@ -38,13 +38,13 @@ export class RawClient {
   readonly socket: WebSocket;
   readonly #own = new Map<number, { clock: number; state: unknown }>();
 
-  private constructor(socket: WebSocket) {
+  private constructor(socket: WebSocket, options?: { allowHalfOpen: boolean }) {
     this.socket = socket;
     socket.addEventListener("message", ({ data }) => this.#receive(decodeFrame(data)));
     socket.addEventListener("close", ({ code, reason }) => {
       this.closed = { code, reason };
     });
-    socket.accept();
+    socket.accept(options);
   }
 
   /** Opens a socket and sends nothing. */
@@ -53,11 +53,11 @@ export class RawClient {
   }
 
   /** Takes the socket of an accepted upgrade. */
-  static async over(response: Response): Promise<RawClient> {
+  static async over(response: Response, options?: { allowHalfOpen: boolean }): Promise<RawClient> {
     expect(response.status).toBe(101);
     if (response.webSocket === null) throw new Error("There is no socket.");
     response.webSocket.binaryType = "arraybuffer";
-    return new RawClient(response.webSocket);
+    return new RawClient(response.webSocket, options);
   }
 
   /** Opens a socket and syncs, as a provider does: step 1, the answer to the room's step 1, and what it sends. */

@@ -2,7 +2,7 @@
 import { DurableObject } from "cloudflare:workers";
 import { Server, type Connection, type ConnectionContext, type WSMessage } from "partyserver";
 import * as Y from "yjs";
-import { Room, routeRooms, withRoom, type Authorization } from "../../src/index.js";
+import { Room, routeRooms, withRoom, type Authorization, type RouteRoomsOptions } from "../../src/index.js";
 
 /** Tells instances of one object apart: module globals survive an eviction here, fields do not. */
 let instances = 0;
@@ -40,6 +40,7 @@ export class HookedRoom extends Room {
     this.calls.push(`onMessage ${typeof message === "string" ? message : "binary"}`);
     if (message === "state?") connection.send(JSON.stringify(connection.state));
     if (message === "grow") connection.setState({ text: "x".repeat(20_000) });
+    if (message === "kick me") connection.close(4403, "kicked");
     if (message === "fail") throw new Error("onMessage was told to fail");
   }
   override onClose(_connection: Connection, code: number): void {
@@ -110,6 +111,45 @@ class Chat extends Server {
 
 export class ChatRoom extends withRoom(Chat) {}
 
+/** Hooks as fields, as people write them who bind them. */
+export class FieldsRoom extends Room {
+  override onLoad = async (): Promise<Y.Doc> => {
+    const seed = new Y.Doc();
+    seed.getText("text").insert(0, "seed from a field");
+    return seed;
+  };
+  override onConnect = (connection: Connection): void => {
+    this.sendCustomMessage(connection, "welcome");
+    // Known to understand text only once it has sent some.
+    connection.send("__YPS:welcome");
+  };
+}
+
+/** A base class with a constructor, requests and permissions of its own. */
+class Base extends Server {
+  static override options = { hibernate: true };
+  readonly label: string = `${this.name} is well`;
+  #props: unknown = null;
+
+  override async fetch(request: Request): Promise<Response> {
+    const { search, pathname } = new URL(request.url);
+    if (search === "?health") return new Response(this.label);
+    if (pathname.startsWith("/props/")) {
+      await this.__unsafe_ensureInitialized();
+      return Response.json(this.#props);
+    }
+    return super.fetch(request);
+  }
+  override onStart(props?: Record<string, unknown>): void {
+    this.#props = props;
+  }
+  isReadOnly(): boolean {
+    return true;
+  }
+}
+
+export class BasedRoom extends withRoom(Base) {}
+
 /** How a class on y-partyserver with documented persistence looks after two imports were changed. */
 export class MigratedRoom extends Room {
   override async onLoad(): Promise<void> {
@@ -160,10 +200,16 @@ export class Probe extends DurableObject {
   }
 }
 
+function optionsFor(path: string): RouteRoomsOptions {
+  if (path.startsWith("/rooms/")) return { prefix: "rooms" };
+  if (path.startsWith("/cors/")) return { prefix: "/cors", cors: true };
+  if (path.startsWith("/props/")) return { prefix: "props", props: { tenant: "Zoë" } };
+  return {};
+}
+
 const worker: ExportedHandler<Cloudflare.Env> = {
   async fetch(request, env) {
-    const options = new URL(request.url).pathname.startsWith("/rooms/") ? { prefix: "rooms" } : {};
-    const response = await routeRooms(request, env, options);
+    const response = await routeRooms(request, env, optionsFor(new URL(request.url).pathname));
     return response ?? new Response("There is no such page here.\n", { status: 404 });
   },
 };
