@@ -11,8 +11,13 @@ import type { ReadableLog } from "./history-expectations.js";
 /** A `DocumentLog` that rests, sleeps and has its writes fail. */
 export class StoredLog implements ReadableLog {
   readonly #database = createMemoryDatabase();
+  readonly #random: prng.PRNG;
   #failing = false;
   #log: DocumentLog = this.#open();
+
+  constructor(random: prng.PRNG) {
+    this.#random = random;
+  }
 
   get updates(): Uint8Array[] {
     return [...this.#log.updates()];
@@ -20,6 +25,8 @@ export class StoredLog implements ReadableLog {
 
   receive(update: Uint8Array, kind: "update" | "step2"): { relay: Uint8Array | null; complete: boolean } {
     const accepted = this.#log.accept(update, { kind, subject: null, limits: defaultUpdateLimits });
+    // Small flushes, so that rows fill up and are folded.
+    if (prng.int32(this.#random, 0, 3) > 0) this.store();
     return { relay: accepted.update, complete: accepted.complete };
   }
 
@@ -37,8 +44,8 @@ export class StoredLog implements ReadableLog {
       if (this.#log.pendingBytes > 0) expect(() => this.#log.flush()).toThrow("disk full");
       this.#failing = false;
     }
-    this.store();
-    if (prng.int32(random, 0, 3) === 0) this.wake();
+    if (prng.bool(random)) this.store();
+    if (this.#log.pendingBytes === 0 && prng.int32(random, 0, 3) === 0) this.wake();
   }
 
   store(): void {
