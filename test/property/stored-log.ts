@@ -26,7 +26,7 @@ export class StoredLog implements ReadableLog {
   receive(update: Uint8Array, kind: "update" | "step2"): { relay: Uint8Array | null; complete: boolean } {
     const accepted = this.#log.accept(update, { kind, subject: null, limits: defaultUpdateLimits });
     // Small flushes, so that rows fill up and are folded.
-    if (prng.int32(this.#random, 0, 3) > 0) this.store();
+    if (accepted.update !== null && prng.int32(this.#random, 0, 3) > 0) this.store();
     return { relay: accepted.update, complete: accepted.complete };
   }
 
