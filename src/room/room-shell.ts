@@ -116,14 +116,12 @@ export class RoomShell {
     this.prepare();
     // A socket that the application accepted by itself.
     if (!this.isConnected(socket) && readPartyId(socket) === null) return passOn();
-    let reaction: void | Promise<void> = undefined;
-    await this.#queue.run((failure) => {
+    return this.#queue.run((failure) => {
       // A connection that was closed or refused: what still arrives from it does not count.
       if (!this.isConnected(socket)) return;
-      if (failure === null) reaction = this.#dispatch(this.#connectionOver(socket, passOn), message);
-      else this.#core.fail(socket, failure.error);
+      if (failure === null) return this.#dispatch(this.#connectionOver(socket, passOn), message);
+      this.#core.fail(socket, failure.error);
     });
-    await reaction;
   }
 
   /** A socket closed; perhaps that is what woke the room. */

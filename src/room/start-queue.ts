@@ -1,10 +1,13 @@
 // What comes in while a room starts, in the order in which it came. A frame and the close behind it may arrive together and
 // wake the room; handled as they come, the close would overtake the frame, which waits for the start.
 
+/** Why a room could not start; null when it has. */
+export type StartFailure = { readonly error: unknown } | null;
+
 /** Runs work once the room has started, first come, first served; at once when it has. */
 export class StartQueue {
   readonly #start: () => Promise<void>;
-  #waiting: ((failure: { readonly error: unknown } | null) => void)[] = [];
+  #waiting: ((failure: StartFailure) => void)[] = [];
   #hasStarted = false;
 
   /** `start` resolves when the room has started, and rejects when it cannot; it is called again for what comes later. */
@@ -12,29 +15,28 @@ export class StartQueue {
     this.#start = start;
   }
 
-  /** Runs `work`, which must not throw. It is told why the room could not start, if so. */
-  run(work: (failure: { readonly error: unknown } | null) => void): Promise<void> {
-    if (this.#hasStarted) {
-      work(null);
-      return Promise.resolve();
-    }
+  /** Runs `work` and resolves to what it returns. What it goes on doing by itself holds up nobody. */
+  run<T>(work: (failure: StartFailure) => T | Promise<T>): Promise<T> {
+    // Runs at once and in order; a throw rejects what its own caller got.
+    const guarded = async (failure: StartFailure): Promise<T> => work(failure);
     return new Promise((resolve) => {
-      this.#waiting.push((failure) => {
-        work(failure);
-        resolve();
-      });
-      if (this.#waiting.length === 1) void this.#drain();
+      this.#waiting.push((failure) => resolve(guarded(failure)));
+      if (this.#hasStarted) this.#release(null);
+      else if (this.#waiting.length === 1) void this.#drain();
     });
   }
 
   async #drain(): Promise<void> {
-    let failure: { readonly error: unknown } | null = null;
     try {
       await this.#start();
       this.#hasStarted = true;
+      this.#release(null);
     } catch (error) {
-      failure = { error };
+      this.#release({ error });
     }
+  }
+
+  #release(failure: StartFailure): void {
     for (const work of this.#waiting.splice(0)) work(failure);
   }
 }

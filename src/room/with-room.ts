@@ -59,8 +59,8 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
         server: this,
         roomOptions: roomOptions ?? {},
         callbackOptions: callbackOptions ?? {},
-        hasFetch: base.prototype.fetch !== Server.prototype.fetch,
-        has: (hook) => this[hook] !== defaults[hook],
+        hasFetch: Reflect.get(base.prototype, "fetch") !== Reflect.get(Server.prototype, "fetch"),
+        has: (hook) => this[hook] !== defaults.get(hook),
       });
     }
 
@@ -154,9 +154,9 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
     }
   }
 
-  const { onLoad, onSave } = RoomMixin.prototype;
-  const defaults = { onLoad, onSave };
+  const defaults = new Map<string, unknown>();
   for (const name of defaultHooks) {
+    defaults.set(name, Reflect.get(RoomMixin.prototype, name));
     if (name in base.prototype) Reflect.deleteProperty(RoomMixin.prototype, name);
   }
   return RoomMixin;
