@@ -1,7 +1,7 @@
 // From a request to a room. The routing is PartyServer's; names, unknown parties and headers are checked before it.
 import { getServerByName, routePartykitRequest, type PartyServerOptions, type Server } from "partyserver";
 import { decodeRoomName, encodeRoomName } from "./protocol/room-name.js";
-import { refuse } from "./room/refusal.js";
+import { refuse, refuseReadably } from "./room/refusal.js";
 
 /** What can be passed through to PartyServer: `prefix`, `cors`, `locationHint`, `jurisdiction`, `props`, … */
 export type RouteRoomsOptions<Env = Cloudflare.Env> = PartyServerOptions<Env>;
@@ -23,6 +23,15 @@ export async function routeRooms<Env extends Cloudflare.Env = Cloudflare.Env>(
   request: Request,
   env: Env,
   options: RouteRoomsOptions<Env> = {},
+): Promise<Response | null> {
+  const response = await route(request, env, options);
+  return response === null ? null : refuseReadably(request, response);
+}
+
+async function route<Env extends Cloudflare.Env>(
+  request: Request,
+  env: Env,
+  options: RouteRoomsOptions<Env>,
 ): Promise<Response | null> {
   const url = new URL(request.url);
   const prefix = (options.prefix ?? "parties").split("/").filter(Boolean);

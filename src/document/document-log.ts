@@ -7,7 +7,7 @@ import { LogKind, UpdateLog, flushesIn, maxRowFlushes, type LogRow } from "../st
 import { acceptUpdate } from "./accept.js";
 import { addDeletes, countDeletes, type DeleteSet } from "./delete-set.js";
 import { diffUpdate } from "./diff.js";
-import { encodeUpdate } from "./normal-form.js";
+import { encodeUpdate, replaceDeletes } from "./normal-form.js";
 import { scanUpdate, type ScannedUpdate } from "./scan.js";
 import { emptyUpdate, spliceUpdates } from "./splice.js";
 import {
@@ -170,10 +170,15 @@ export class DocumentLog {
 
   /**
    * Everything that somebody with state vector `vector` lacks. An empty vector gets the rows as they are stored;
-   * any other gets what it does not cover and all known deletions.
+   * any other gets what it does not cover and all known deletions. Whoever has everything up to the sequence number
+   * `cursor` (0 for none) gets what came after it.
    * @throws StorageError
    */
-  *answer(vector: ReadonlyMap<number, number>): Generator<AnswerPart, void> {
+  *answer(vector: ReadonlyMap<number, number>, cursor = 0): Generator<AnswerPart, void> {
+    if (cursor > 0 && cursor <= this.head) {
+      yield* this.#answerAfter(cursor, vector);
+      return;
+    }
     if (vector.size === 0) {
       for (const update of this.updates()) yield { type: "update", update };
       yield { type: "step2", update: emptyUpdate };
@@ -187,6 +192,26 @@ export class DocumentLog {
     const pieces = [...encodeDeletePieces(this.#loadDeletes())];
     for (const update of pieces.slice(0, -1)) yield { type: "update", update };
     yield { type: "step2", update: pieces.at(-1) ?? emptyUpdate };
+  }
+
+  *#answerAfter(cursor: number, vector: ReadonlyMap<number, number>): Generator<AnswerPart, void> {
+    const missed = [...this.#framesAfter(cursor)].map(scanStored);
+    for (const update of [...missed, ...this.#pending]) {
+      const structs = diffUpdate(update, vector) ?? emptyUpdate;
+      const rest = replaceDeletes(scanStored(structs), update.deletes);
+      if (rest.sections.length > 0 || rest.deletes.size > 0) yield { type: "update", update: rest.bytes };
+    }
+    yield { type: "step2", update: emptyUpdate };
+  }
+
+  /** The frames of all flushes after a sequence number, and of those that were folded with them. */
+  *#framesAfter(cursor: number): Generator<Uint8Array, void> {
+    for (const row of this.#rows()) {
+      if (row.last <= cursor) continue;
+      const frames = this.#log.readFrames(row);
+      const known = frames.length === flushesIn(row) ? Math.max(0, cursor - row.seq + 1) : 0;
+      yield* frames.slice(known);
+    }
   }
 
   #rows(): readonly LogRow[] {

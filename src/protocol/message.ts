@@ -2,6 +2,7 @@
 import * as encoding from "lib0/encoding";
 import { decodeAwarenessUpdate, encodeAwarenessUpdate, type AwarenessEntry } from "./awareness.js";
 import { CloseCode } from "./close-code.js";
+import { controlMessageType } from "./control.js";
 import { ProtocolError } from "./protocol-error.js";
 import { Reader } from "./reader.js";
 
@@ -32,7 +33,7 @@ export const customMessagePrefix = "__YPS:";
 /** Whether a binary frame starts with the number of a message that this protocol knows. */
 export function isKnownFrame(frame: Uint8Array): boolean {
   const type = frame[0];
-  return type !== undefined && type <= MessageType.queryAwareness;
+  return type !== undefined && (type <= MessageType.queryAwareness || type === controlMessageType);
 }
 
 /**

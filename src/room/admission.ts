@@ -197,6 +197,7 @@ function markRefused(socket: WebSocket): void {
     subject: null,
     secretHash: null,
     client: "",
+    cursor: 0,
     people: new Map(),
   });
 }

@@ -30,6 +30,8 @@ export const ConnectionFlag = {
   refused: 64,
   /** Everything was cleaned up after it. */
   gone: 128,
+  /** Said hello: it is one of our own clients. */
+  own: 256,
 } as const;
 
 /** One clientID that a connection owns. */
@@ -53,6 +55,8 @@ export interface RoomAttachment {
   readonly secretHash: string | null;
   /** Tells whether a client that comes back is this one: of its secret, its subject or its address. */
   readonly client: string;
+  /** The sequence number up to which it has everything, until its sync step 1 was answered; 0 for none. */
+  readonly cursor: number;
   readonly people: ReadonlyMap<number, OwnedPerson>;
 }
 
@@ -74,12 +78,13 @@ const reserve = "x".repeat(4_096);
 export function readAttachment(socket: WebSocket): RoomAttachment | null {
   const stored = readRaw(socket)[roomKey];
   if (!isRecord(stored) || stored["v"] !== layoutVersion) return null;
-  const { f: flags, i: subject, r: secretHash, k: client, a: owned } = stored;
+  const { f: flags, i: subject, r: secretHash, k: client, c: cursor, a: owned } = stored;
   return {
     flags: typeof flags === "number" ? flags : 0,
     subject: typeof subject === "string" ? subject : null,
     secretHash: typeof secretHash === "string" ? secretHash : null,
     client: typeof client === "string" ? client : "",
+    cursor: typeof cursor === "number" ? cursor : 0,
     people: Array.isArray(owned) ? parsePeople(owned) : new Map(),
   };
 }
@@ -99,10 +104,11 @@ export function writeAttachment(socket: WebSocket, attachment: RoomAttachment): 
 }
 
 function serialize(attachment: RoomAttachment, maxStates: number): Record<string, unknown> {
-  const { flags, subject, secretHash, client, people } = attachment;
+  const { flags, subject, secretHash, client, cursor, people } = attachment;
   const stored: Record<string, unknown> = { v: layoutVersion, f: flags, k: client };
   if (subject !== null) stored["i"] = subject;
   if (secretHash !== null) stored["r"] = secretHash;
+  if (cursor > 0) stored["c"] = cursor;
   if (people.size > 0) stored["a"] = serializePeople(people, maxStates);
   return stored;
 }

@@ -1,5 +1,6 @@
 // The accepted WebSockets of a room, as a list of our own: PartyServer's deserialises every attachment each time it is
 // walked. Rebuilt from the attachments after a wake, on first use.
+import { cutFrame, maxFrameBytes } from "../protocol/control.js";
 import {
   ConnectionFlag,
   readAttachment,
@@ -12,21 +13,54 @@ import {
 export class RoomConnection {
   readonly socket: WebSocket;
   readonly subject: string | null;
-  readonly secretHash: string | null;
+  /** The highest number of an update of this connection that was taken in, with all before it; 0 before the first. */
+  accepted = 0;
+  /** The highest that was stored, and told so. */
+  saved = 0;
+  /** Whether an update did not follow, so that later ones acknowledge nothing until the whole has come. */
+  isBehind = false;
   readonly client: string;
   /** When it was let in, in milliseconds since 1970; 0 for one that was there before a wake. */
   readonly openedAt: number;
   readonly #people: Map<number, OwnedPerson>;
   #flags: number;
+  #secretHash: string | null;
+  #cursor: number;
 
   constructor(socket: WebSocket, attachment: RoomAttachment, openedAt = 0) {
     this.socket = socket;
     this.openedAt = openedAt;
     this.subject = attachment.subject;
-    this.secretHash = attachment.secretHash;
+    this.#secretHash = attachment.secretHash;
+    this.#cursor = attachment.cursor;
     this.client = attachment.client;
     this.#flags = attachment.flags;
     this.#people = new Map(attachment.people);
+  }
+
+  /** The hash of the secret by which its next connection takes its people over; null when it has none. */
+  get secretHash(): string | null {
+    return this.#secretHash;
+  }
+
+  /** The sequence number up to which it has everything; 0 for none, and once its sync step 1 was answered. */
+  get cursor(): number {
+    return this.#cursor;
+  }
+
+  /** It said hello. */
+  greet(secretHash: string | null, cursor: number): void {
+    this.#secretHash = secretHash;
+    this.#cursor = cursor;
+    this.#flags |= ConnectionFlag.own | ConnectionFlag.text;
+    this.#save();
+  }
+
+  /** Its sync step 1 was answered. */
+  markAnswered(): void {
+    this.#cursor = 0;
+    this.#flags |= ConnectionFlag.answered;
+    this.#save();
   }
 
   /** The clientIDs that it owns. */
@@ -58,20 +92,25 @@ export class RoomConnection {
     if (this.#people.delete(clientID)) this.#save();
   }
 
-  /** Sends a frame, unless the socket is not open. One broken socket must not stop the others. */
+  /**
+   * Sends a frame, in parts where it is too large for one of our own. Nothing when the socket is not open: one broken
+   * socket must not stop the others.
+   */
   send(frame: Uint8Array | string): void {
     if (this.socket.readyState !== WebSocket.OPEN) return;
+    const isLarge = typeof frame !== "string" && frame.byteLength > maxFrameBytes;
+    const frames = isLarge && this.has(ConnectionFlag.own) ? cutFrame(frame, maxFrameBytes) : [frame];
     try {
-      this.socket.send(frame);
+      for (const part of frames) this.socket.send(part);
     } catch {
       // It closed in the meantime: its close event follows, and it asks for what it missed when it comes back.
     }
   }
 
   #save(): void {
-    const { subject, secretHash, client, people } = this;
+    const { subject, secretHash, client, cursor, people } = this;
     if (this.socket.readyState === WebSocket.CLOSED) return;
-    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, client, people });
+    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, client, cursor, people });
   }
 }
 
@@ -143,6 +182,7 @@ const goneAttachment: RoomAttachment = {
   subject: null,
   secretHash: null,
   client: "",
+  cursor: 0,
   people: new Map(),
 };
 

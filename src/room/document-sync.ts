@@ -16,7 +16,7 @@ import type { Connections, RoomConnection } from "./connections.js";
 const askAgainMs = 1_000;
 
 /** Shown by stock providers in the console. */
-const readOnlyReason = "This connection may read the document but not change it.";
+export const readOnlyReason = "This connection may read the document but not change it.";
 
 /** What sync needs of a room. */
 export interface DocumentSyncHost {
@@ -28,6 +28,9 @@ export interface DocumentSyncHost {
   /** An update was accepted and is pending; `from` is null for one of the server. */
   onAccepted(update: Uint8Array, from: RoomConnection | null): void;
 }
+
+/** What became of an update. */
+export type UpdateOutcome = "accepted" | "denied" | "incomplete";
 
 /** The sync protocol of one room. */
 export class DocumentSync {
@@ -52,25 +55,34 @@ export class DocumentSync {
    */
   handleStep1(connection: RoomConnection, vector: Uint8Array): void {
     const known = decodeStateVector(vector);
-    for (const { type, update } of this.#host.log().answer(known)) {
+    for (const { type, update } of this.#host.log().answer(known, connection.cursor)) {
       connection.send(type === "step2" ? encodeSyncStep2(update) : encodeUpdate(update));
     }
-    connection.mark(ConnectionFlag.answered);
+    connection.markAnswered();
   }
 
-  /** Takes in an update of a connection. @throws ProtocolError, StorageError */
-  handleUpdate(from: RoomConnection, kind: "update" | "step2", bytes: Uint8Array): void {
+  /**
+   * Takes in an update of a connection. Returns what became of it: `denied` to a reader, `incomplete` when something in it
+   * did not follow and was asked for.
+   * @throws ProtocolError, StorageError
+   */
+  handleUpdate(from: RoomConnection, kind: "update" | "step2", bytes: Uint8Array): UpdateOutcome {
     const limits = this.#limits;
     const isFirstStep2 = kind === "step2" && !from.has(ConnectionFlag.caughtUp);
     if (isFirstStep2) from.mark(ConnectionFlag.caughtUp);
     if (this.#host.isReadOnly(from)) {
       // An up-to-date reader answers our step 1 with nothing new: that is no attempt to write.
-      if (this.#host.log().isNews(bytes, limits)) this.#deny(from);
-      return;
+      if (!this.#host.log().isNews(bytes, limits)) return "accepted";
+      this.#deny(from);
+      return "denied";
     }
     const { update, complete } = this.#host.log().accept(bytes, { kind, subject: from.subject, limits });
     if (update !== null) this.#relay(update, from);
-    if (!complete && kind === "update" && from.has(ConnectionFlag.caughtUp)) this.#askAgain(from);
+    if (complete) return "accepted";
+    // The first step 2 of a plain client is still to come and brings everything.
+    const isAnswering = !from.has(ConnectionFlag.caughtUp) && !from.has(ConnectionFlag.own);
+    if (kind === "update" && !isAnswering) this.#askAgain(from);
+    return "incomplete";
   }
 
   /**
@@ -99,7 +111,8 @@ export class DocumentSync {
   }
 
   #deny(connection: RoomConnection): void {
-    if (connection.has(ConnectionFlag.told)) return;
+    // Our own clients are told of each update by its number.
+    if (connection.has(ConnectionFlag.told) || connection.has(ConnectionFlag.own)) return;
     connection.mark(ConnectionFlag.told);
     connection.send(encodePermissionDenied(readOnlyReason));
   }

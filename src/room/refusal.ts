@@ -1,6 +1,7 @@
 // Refusing over HTTP, before anything is accepted or written. Stock providers back off from a refused upgrade, while
 // one that is accepted and then closed makes them come back at once, for ever.
 import { CloseCode } from "../protocol/close-code.js";
+import { encodeServerControl, ownClientParam } from "../protocol/control.js";
 
 /** A refusal in one sentence. Nothing of the request is repeated in it. */
 export function refuse(status: number, sentence: string, headers: HeadersInit = {}): Response {
@@ -13,6 +14,41 @@ export function refuse(status: number, sentence: string, headers: HeadersInit = 
 /** A refusal after which it is right to come back. */
 export function refuseForNow(sentence: string): Response {
   return refuse(503, sentence, { "Retry-After": "2" });
+}
+
+/** The close code that says the same as an HTTP status. */
+function closeCodeFor(status: number): CloseCode {
+  const exact = Object.values(CloseCode).find((code) => code === 4000 + status);
+  if (exact !== undefined) return exact;
+  if (status === 429) return CloseCode.tooManyRequests;
+  return status < 500 ? CloseCode.forbidden : CloseCode.tryAgain;
+}
+
+/**
+ * Gives a refusal the form that the client can read. A browser does not show why an upgrade was refused, so those who
+ * announce that they read close codes are let in and told; everybody else would come back at once.
+ */
+export async function refuseReadably(request: Request, refusal: Response): Promise<Response> {
+  const isUpgrade = request.headers.get("Upgrade")?.toLowerCase() === "websocket";
+  const isOwn = new URL(request.url).searchParams.has(ownClientParam);
+  if (!isUpgrade || !isOwn || refusal.status < 400) return refusal;
+  const code = closeCodeFor(refusal.status);
+  const reason = cutReason((await refusal.text()).trim());
+  const { 0: client, 1: server } = new WebSocketPair();
+  server.accept();
+  server.send(encodeServerControl({ type: "closing", code, reason }));
+  server.close(code, reason);
+  const protocol = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim() ?? "";
+  const headers: HeadersInit = protocol === "" ? {} : { "Sec-WebSocket-Protocol": protocol };
+  return new Response(null, { status: 101, webSocket: client, headers });
+}
+
+/** A close reason has at most 123 bytes (RFC 6455, 5.5). */
+const maxReasonBytes = 123;
+
+function cutReason(text: string): string {
+  const { read } = new TextEncoder().encodeInto(text, new Uint8Array(maxReasonBytes));
+  return text.slice(0, read);
 }
 
 /** How long a client that was closed for breaking a rule is refused the first time, in milliseconds. */

@@ -3,9 +3,10 @@
 import type { Awareness } from "y-protocols/awareness";
 import { DocumentLog } from "../document/document-log.js";
 import { LazyDocument, type RoomDocument } from "../document/lazy-document.js";
-import type { UpdateLimits } from "../document/update-limits.js";
+import { defaultUpdateLimits, type UpdateLimits } from "../document/update-limits.js";
 import type { AwarenessEntry } from "../protocol/awareness.js";
 import { CloseCode } from "../protocol/close-code.js";
+import { encodeServerControl, isControlFrame } from "../protocol/control.js";
 import { decodeClientMessage, encodeAwareness, encodeQueryAwareness } from "../protocol/message.js";
 import { ProtocolError } from "../protocol/protocol-error.js";
 import { createDurableDatabase, type Database } from "../storage/database.js";
@@ -15,6 +16,7 @@ import { Connections, type RoomConnection } from "./connections.js";
 import { Contests } from "./contests.js";
 import { applyAwarenessEntries, connectAwareness } from "./document-awareness.js";
 import { DocumentSync } from "./document-sync.js";
+import { OwnClients } from "./own-clients.js";
 import { Persistence, defaultPersistence, type PersistenceOptions } from "./persistence.js";
 import { Presence, type PresenceNews } from "./presence.js";
 import { Penalties } from "./refusal.js";
@@ -59,6 +61,7 @@ export class RoomCore {
   });
   readonly #host: RoomCoreHost;
   readonly #persistence: Persistence;
+  readonly #own: OwnClients;
   readonly #presence: Presence;
   readonly #serverPeople: ServerPeople;
   readonly #sync: DocumentSync;
@@ -75,6 +78,7 @@ export class RoomCore {
     this.#presence = new Presence(this.connections, this.#serverPeople);
     this.#document = this.#createDocument();
     this.#sync = this.#createSync();
+    this.#own = this.#createOwnClients();
     this.#persistence = this.#createPersistence();
   }
 
@@ -98,6 +102,7 @@ export class RoomCore {
       subject,
       secretHash,
       client,
+      cursor: 0,
       people: new Map(),
     });
     this.#sync.start(connection);
@@ -106,6 +111,11 @@ export class RoomCore {
 
   /** Handles a binary frame. What it throws is to be given to {@link fail}. @throws ProtocolError, StorageError */
   handleFrame(connection: RoomConnection, frame: Uint8Array): void {
+    if (isControlFrame(frame)) {
+      this.#own.handle(connection, frame);
+      return;
+    }
+    this.#own.checkNoPart(connection);
     const message = decodeClientMessage(frame);
     switch (message.type) {
       case "step1":
@@ -128,10 +138,15 @@ export class RoomCore {
   fail(socket: WebSocket, error: unknown): void {
     const { code, reason } = closeReason(error);
     const isTheirs = error instanceof ProtocolError;
+    const isFinal = code < CloseCode.tryAgain;
     if (isTheirs) report("warn", this.#host.room, `closed a connection: ${code} ${reason}`);
     else report("error", this.#host.room, `closed a connection: ${code} ${reason}`, error);
     const connection = this.connections.get(socket);
-    if (isTheirs && connection !== undefined) this.penalties.add(connection.client, code, Date.now());
+    if (connection?.has(ConnectionFlag.own) === true) {
+      connection.send(encodeServerControl({ type: "closing", code, reason }));
+    } else if (isFinal && connection !== undefined) {
+      this.penalties.add(connection.client, code, Date.now());
+    }
     try {
       this.disconnect(socket);
     } finally {
@@ -232,13 +247,30 @@ export class RoomCore {
       log: () => this.log,
       connections: this.connections,
       limits: this.#host.options.limits ?? {},
-      isReadOnly: (connection) =>
-        connection.has(ConnectionFlag.readOnly) || this.#host.isReadOnly(connection.socket),
+      isReadOnly: (connection) => this.#isReadOnly(connection),
       onAccepted: (update, from) => {
         if (from !== null) this.#document.apply(update, from.socket);
         this.#persistence.schedule();
       },
     });
+  }
+
+  #createOwnClients(): OwnClients {
+    const maxBytes = this.#host.options.limits?.maxBytes ?? defaultUpdateLimits.maxBytes;
+    return new OwnClients({
+      log: () => this.log,
+      connections: this.connections,
+      // The update and what stands around it.
+      maxAssembledBytes: maxBytes + 65_536,
+      accessOf: (connection) => (this.#isReadOnly(connection) ? "read" : "write"),
+      handleUpdate: (from, kind, update) => this.#sync.handleUpdate(from, kind, update),
+      handleAwareness: (from, entries) => this.#handleAwareness(from, entries),
+      handleFrame: (from, frame) => this.handleFrame(from, frame),
+    });
+  }
+
+  #isReadOnly(connection: RoomConnection): boolean {
+    return connection.has(ConnectionFlag.readOnly) || this.#host.isReadOnly(connection.socket);
   }
 
   #createPersistence(): Persistence {
@@ -247,7 +279,10 @@ export class RoomCore {
     const host = {
       pendingBytes: () => ("log" in this.#opened ? this.#opened.log.pendingBytes : 0),
       flush: () => "log" in this.#opened && this.#opened.log.flush(),
-      onFlushed: () => this.#host.onFlushed(),
+      onFlushed: () => {
+        this.#own.handleFlushed();
+        this.#host.onFlushed();
+      },
       onFlushFailed: (error: unknown, attempt: number) => {
         report("error", room, `storing failed, attempt ${attempt}; trying again`, error);
       },

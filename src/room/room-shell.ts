@@ -12,7 +12,7 @@ import { Admission } from "./admission.js";
 import { ConnectionFlag, isolateState, readAttachment } from "./attachment.js";
 import { authorize } from "./authorization.js";
 import { readPartyId, readProps, skipNameRecord } from "./party-server.js";
-import { refuse, refuseForNow } from "./refusal.js";
+import { refuse, refuseForNow, refuseReadably } from "./refusal.js";
 import { report } from "./report.js";
 import { RoomCore, closeSocket, type RoomOptions } from "./room-core.js";
 import type { CallbackOptions, RoomInstance } from "./room-hooks.js";
@@ -92,6 +92,10 @@ export class RoomShell {
 
   /** Answers a request or accepts a socket. Whatever fails is refused, without a stack. */
   async fetch(request: Request, passOn: (request: Request) => Promise<Response>): Promise<Response> {
+    return refuseReadably(request, await this.#respond(request, passOn));
+  }
+
+  async #respond(request: Request, passOn: (request: Request) => Promise<Response>): Promise<Response> {
     const application = this.prepare();
     if (this.room === null) return refuse(400, "A room needs a valid name.");
     const { server } = this.#host;

@@ -4,13 +4,17 @@ import * as decoding from "lib0/decoding";
 import { exports } from "cloudflare:workers";
 import { expect, vi } from "vitest";
 import * as Y from "yjs";
+import { decodeServerControl, encodeClientControl, type ServerControl } from "../../src/protocol/control.js";
 
 /** A frame that came in, decoded. */
 export type Frame =
-  | { type: "step1" | "step2" | "update"; bytes: Uint8Array }
+  | { type: "step1"; bytes: Uint8Array }
+  | { type: "step2"; bytes: Uint8Array }
+  | { type: "update"; bytes: Uint8Array }
   | { type: "awareness"; entries: { clientID: number; clock: number; state: unknown }[] }
   | { type: "denied"; reason: string }
   | { type: "query" }
+  | { type: "control"; message: ServerControl }
   | { type: "text"; text: string };
 
 /** The URL of a room in the test Worker. */
@@ -81,6 +85,18 @@ export class RawClient {
 
   sendStep2(update: Uint8Array = Y.encodeStateAsUpdate(this.doc)): void {
     this.send(encodeSync(1, update));
+  }
+
+  /** Says hello, as our own client does. */
+  sendHello({ epoch = "", cursor = 0, secret = "" } = {}): void {
+    this.send(encodeClientControl({ type: "hello", version: 1, epoch, cursor, secret }));
+  }
+
+  /** Control frames of one type. */
+  control<Type extends ServerControl["type"]>(type: Type): Extract<ServerControl, { type: Type }>[] {
+    return this.of("control")
+      .map(({ message }) => message)
+      .filter((message): message is Extract<ServerControl, { type: Type }> => message.type === type);
   }
 
   sendUpdate(update: Uint8Array): void {
@@ -228,6 +244,8 @@ function decodeFrame(data: unknown): Frame {
       return { type: "denied", reason: decoding.readVarString(decoder) };
     case 3:
       return { type: "query" };
+    case 64:
+      return { type: "control", message: decodeServerControl(new Uint8Array(data)) };
     default:
       throw new Error("An unknown message.");
   }
