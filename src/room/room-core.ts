@@ -109,6 +109,21 @@ export class RoomCore {
     this.#sendEverybody(connection);
   }
 
+  /** Changes what a connection may do. @throws StorageError */
+  setAccess(socket: WebSocket, access: Access): void {
+    const connection = this.connections.get(socket);
+    if (connection === undefined) return;
+    if (access === "none") {
+      this.fail(socket, new ProtocolError(CloseCode.forbidden, "access was taken away"));
+      return;
+    }
+    const mayWrite = access !== "read";
+    connection.mark(ConnectionFlag.readOnly, !mayWrite);
+    connection.mark(ConnectionFlag.told, false);
+    this.#own.tellAccess(connection, access);
+    if (mayWrite) this.#sync.start(connection);
+  }
+
   /** Handles a binary frame. What it throws is to be given to {@link fail}. @throws ProtocolError, StorageError */
   handleFrame(connection: RoomConnection, frame: Uint8Array): void {
     if (isControlFrame(frame)) {

@@ -2,7 +2,7 @@
 import type { Connection, WSMessage } from "partyserver";
 import type { Doc } from "yjs";
 import type { RoomDocument } from "../document/lazy-document.js";
-import type { Authorization } from "./authorization.js";
+import type { Access, Authorization } from "./authorization.js";
 import type { RoomOptions } from "./room-core.js";
 
 /** When `onSave` is called, in milliseconds. Names and defaults as in y-partyserver. */
@@ -43,6 +43,12 @@ export interface RoomInstance {
 
   /** Whether a connection may not change the document. Asked at each of its writes. */
   isReadOnly(connection: Connection): boolean;
+
+  /**
+   * Changes what a connection may do from now on, through hibernation: it is told, and one that may write now is asked for
+   * what it wrote meanwhile. `none` closes it with 4403.
+   */
+  setAccess(connection: Connection, access: Access): void;
 
   /** A connection sent an application message: a text frame behind `__YPS:`. */
   onCustomMessage(connection: Connection, message: string): void | Promise<void>;

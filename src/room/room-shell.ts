@@ -10,7 +10,7 @@ import { ProtocolError } from "../protocol/protocol-error.js";
 import { decodeRoomName, encodeRoomName } from "../protocol/room-name.js";
 import { Admission } from "./admission.js";
 import { ConnectionFlag, isolateState, readAttachment } from "./attachment.js";
-import { authorize } from "./authorization.js";
+import { authorize, type Access } from "./authorization.js";
 import { readPartyId, readProps, skipNameRecord } from "./party-server.js";
 import { refuse, refuseForNow, refuseReadably } from "./refusal.js";
 import { report } from "./report.js";
@@ -165,6 +165,10 @@ export class RoomShell {
   handOut<T extends Connection>(connection: T): T {
     this.#handedOut.add(connection);
     return isolateState(connection, () => this.#core.disconnect(connection));
+  }
+
+  setAccess(connection: Connection, access: Access): void {
+    this.#core.setAccess(connection, access);
   }
 
   /** Sends a text frame, unless it could crash the client. */

@@ -4,6 +4,7 @@ import { Server, type Connection, type WSMessage } from "partyserver";
 import type { Doc } from "yjs";
 import type { RoomDocument } from "../document/lazy-document.js";
 import { customMessagePrefix } from "../protocol/message.js";
+import type { Access } from "./authorization.js";
 import type { RoomOptions } from "./room-core.js";
 import type { CallbackOptions, RoomInstance, RoomStatic } from "./room-hooks.js";
 import { RoomShell } from "./room-shell.js";
@@ -25,6 +26,7 @@ const ownMembers = [
   "document",
   "handleMessage",
   "flush",
+  "setAccess",
   "sendCustomMessage",
   "broadcastCustomMessage",
 ] as const;
@@ -131,6 +133,10 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
 
     isReadOnly(_connection: Connection): boolean {
       return false;
+    }
+
+    setAccess(connection: Connection, access: Access): void {
+      this.#shell.setAccess(connection, access);
     }
 
     onCustomMessage(_connection: Connection, _message: string): void | Promise<void> {

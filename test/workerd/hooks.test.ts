@@ -1,7 +1,9 @@
 import { runInDurableObject } from "cloudflare:test";
 import { env, exports } from "cloudflare:workers";
 import { describe, expect, test, vi } from "vitest";
+import * as Y from "yjs";
 import { getRoom } from "../../src/index.js";
+import { encodeClientControl } from "../../src/protocol/control.js";
 import { RawClient, encodeSync, roomUrl, settle, slug, upgrade, waitOptions } from "./raw-client.js";
 import { scenario } from "./scenario.js";
 
@@ -95,6 +97,13 @@ describe("hooks that call no super", () => {
   });
 });
 
+/** A change that was made and not sent. */
+function news(client: RawClient): Uint8Array {
+  const before = Y.encodeStateVector(client.doc);
+  client.doc.getText("text").insert(0, "news");
+  return Y.encodeStateAsUpdate(client.doc, before);
+}
+
 describe("access", () => {
   test.each([
     ["", 401],
@@ -133,6 +142,54 @@ describe("access", () => {
       await step(stub);
       const late = await RawClient.join(roomUrl("guarded", room, "?token=carol"));
       expect(late.text).toBe("for all to read");
+    },
+  );
+
+  scenario(
+    "[H9] access changes while connected, is kept through hibernation, and is told",
+    async (step, room) => {
+      const stub = env.GUARDED.getByName(room);
+      const change = (subject: string, access: "read" | "write" | "none"): Promise<void> =>
+        runInDurableObject(stub, (instance) => {
+          for (const connection of instance.getConnections()) {
+            if (connection.tags.includes(subject)) instance.setAccess(connection, access);
+          }
+        });
+      const watcher = await RawClient.join(roomUrl("guarded", room, "?token=alice"));
+      const flipping = await RawClient.open(roomUrl("guarded", room, "?token=bob:read&tag=bob"));
+      flipping.sendHello();
+      flipping.sendStep1();
+      await flipping.waitFor("step2");
+      flipping.type("refused ");
+      await settle(flipping);
+      expect(watcher.text).toBe("");
+      await step(stub);
+      await change("bob", "write");
+      await vi.waitFor(() => expect(flipping.control("access").at(-1)?.access).toBe("write"), waitOptions);
+      await flipping.waitFor("step1", 2);
+      await step(stub);
+      flipping.sendStep2();
+      flipping.type("accepted");
+      await vi.waitFor(() => expect(watcher.text).toBe("refused accepted"), waitOptions);
+      await step(stub);
+      await change("bob", "read");
+      await vi.waitFor(() => expect(flipping.control("access").at(-1)?.access).toBe("read"), waitOptions);
+      await step(stub);
+      flipping.send(
+        encodeClientControl({
+          type: "update",
+          number: 1,
+          isWhole: false,
+          update: news(flipping),
+          awareness: null,
+        }),
+      );
+      await vi.waitFor(() => expect(flipping.control("denied")).toMatchObject([{ number: 1 }]), waitOptions);
+      await settle(watcher);
+      expect(watcher.text).toBe("refused accepted");
+      await step(stub);
+      await change("bob", "none");
+      expect((await flipping.waitForClose()).code).toBe(4403);
     },
   );
 

@@ -72,6 +72,9 @@ export class LimitedRoom extends Room {
 
 /** Lets in who says who he is. */
 export class GuardedRoom extends Room {
+  override getConnectionTags(_connection: Connection, { request }: ConnectionContext): string[] {
+    return new URL(request.url).searchParams.getAll("tag");
+  }
   override onAuthorize(request: Request): Authorization | Response {
     const query = new URL(request.url).searchParams;
     const token = query.get("token") ?? "";
