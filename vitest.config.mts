@@ -37,6 +37,7 @@ export default defineConfig({
                 LIMITED: { className: "LimitedRoom", useSQLite: true },
                 FIELDS: { className: "FieldsRoom", useSQLite: true },
                 BASED: { className: "BasedRoom", useSQLite: true },
+                IMPORT: { className: "ImportRoom", useSQLite: true },
                 SEEDED: { className: "SeededRoom", useSQLite: true },
                 CHAT: { className: "ChatRoom", useSQLite: true },
                 MIGRATED: { className: "MigratedRoom", useSQLite: true },

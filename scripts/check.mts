@@ -1,6 +1,11 @@
 // `npm run check`: everything short of running the tests. Each step is told in one line; what it printed is
 // shown only when it failed. Later steps run even then, so that one run shows all there is to mend.
 import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+
+const packages = mkdtempSync(join(tmpdir(), "dormouse-package-"));
 
 const steps: readonly (readonly [name: string, command: string])[] = [
   ["format", "oxfmt --check"],
@@ -10,8 +15,10 @@ const steps: readonly (readonly [name: string, command: string])[] = [
   ["docs", "node scripts/check-docs.mts"],
   ["spec", "node scripts/check-spec.mts"],
   ["build", "npm run --silent build"],
-  ["publint", "publint --strict"],
-  ["attw", "attw --pack . --profile esm-only --format ascii"],
+  // One package for both, away from here: a package in this folder may be somebody's.
+  ["pack", `npm pack --silent --ignore-scripts --pack-destination ${packages}`],
+  ["publint", `publint --strict --pack false`],
+  ["attw", `attw ${packages}/*.tgz --profile esm-only --format ascii`],
 ];
 
 interface Outcome {
@@ -48,4 +55,8 @@ async function main(): Promise<void> {
   }
 }
 
-await main();
+try {
+  await main();
+} finally {
+  rmSync(packages, { recursive: true, force: true });
+}

@@ -39,6 +39,9 @@ async function route<Env extends Cloudflare.Env>(
   if (!prefix.every((part, index) => segments[index] === part)) return null;
   const [party, room, ...rest] = segments.slice(prefix.length);
   if (party === undefined) return null;
+  // Before a browser shows a page why its request was refused, it asks whether it may.
+  const isPreflight = request.method === "OPTIONS" && options.cors !== undefined && options.cors !== false;
+  if (isPreflight && !hasParty(env, party)) return withCors(new Response(null), options.cors);
   if (!hasParty(env, party)) return withCors(refuse(404, "There is no such party here."), options.cors);
   let segment: string;
   try {

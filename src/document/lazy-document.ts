@@ -75,9 +75,12 @@ export class LazyDocument {
   /** Brings an update that was accepted into the document, if there is one. `origin` is the transaction's. */
   apply(update: Uint8Array, origin: unknown): void {
     if (this.#doc === null) return;
+    const doc = this.#doc;
     try {
-      applyUpdate(this.#doc, update, origin);
+      applyUpdate(doc, update, origin);
     } catch (error) {
+      // An observer that throws before a transaction has begun leaves it open for ever: nothing would be told any more.
+      if (doc._transaction !== null && this.#doc === doc) this.drop();
       this.#host.onError(error);
     }
   }

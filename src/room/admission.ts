@@ -29,7 +29,9 @@ interface Upgrade {
   /** The request as the client sent it, query and headers included: for the application's hooks only. */
   readonly request: Request;
   readonly newcomer: Newcomer;
-  /** What failed, once something did. Until PartyServer has got to the end of it, that is PartyServer. */
+  /** Whether PartyServer has asked about it. */
+  hasReachedServer: boolean;
+  /** What failed, once something did; PartyServer itself, until it has got to the end. */
   failure: UpgradeFailure | null;
 }
 
@@ -55,17 +57,19 @@ export class Admission {
     passOn: (request: Request) => Promise<Response>,
   ): Promise<Response> {
     const secretHash = await hashSecret(request);
-    const client = await identifyClient(request, secretHash, subject);
-    const penalty = this.#host.core.penalties.check(client, Date.now());
+    const origin = await hashOrigin(request);
+    const penalty = this.#host.core.penalties.check({ secretHash, subject, origin }, Date.now());
     if (penalty !== null) return penalty;
     await this.#host.ensureStarted(request);
     // Only y-partyserver's provider sends `_pk`, and it understands text frames.
-    const newcomer = { access, subject, secretHash, client, takesText: secretHash !== null };
-    const upgrade: Upgrade = { request, newcomer, failure: { hook: "accept", error: undefined } };
+    const newcomer = { access, subject, secretHash, origin, takesText: secretHash !== null };
+    const upgrade: Upgrade = { request, newcomer, hasReachedServer: false, failure: null };
     const id = crypto.randomUUID();
     this.#upgrades.set(id, upgrade);
     try {
       const response = await passOn(requestForPartyServer(request, id));
+      // A socket that a base class has accepted by itself is its own.
+      if (!upgrade.hasReachedServer) return response;
       if (upgrade.failure === null) return acceptProtocol(request, response);
       this.#expel(id, upgrade.failure);
       response.webSocket?.accept();
@@ -79,8 +83,11 @@ export class Admission {
   /** PartyServer asks for the tags of a connection, before it is accepted. */
   async tag(connection: Connection): Promise<string[]> {
     const upgrade = this.#upgrades.get(connection.id);
+    if (upgrade === undefined) return [];
+    upgrade.hasReachedServer = true;
+    upgrade.failure = { hook: "accept", error: undefined };
     const { getConnectionTags } = this.#host.application();
-    if (upgrade === undefined || getConnectionTags === undefined) return [];
+    if (getConnectionTags === undefined) return [];
     try {
       return checkTags(connection, await getConnectionTags(connection, contextFor(upgrade)));
     } catch (error) {
@@ -147,19 +154,9 @@ async function hashSecret(request: Request): Promise<string | null> {
   return secret === null || secret === "" ? null : hash(secret);
 }
 
-/**
- * Tells whether the next upgrade comes from the same client: by its secret or its subject, else by its address and kind of
- * browser, which several people may share.
- */
-async function identifyClient(
-  request: Request,
-  secretHash: string | null,
-  subject: string | null,
-): Promise<string> {
-  if (secretHash !== null) return secretHash;
-  if (subject !== null) return hash(`subject ${subject}`);
-  const { headers } = request;
-  return hash(`address ${headers.get("CF-Connecting-IP") ?? ""} ${headers.get("User-Agent") ?? ""}`);
+/** A browser, as far as its address and its kind tell: several people may share it. */
+function hashOrigin({ headers }: Request): Promise<string> {
+  return hash(`${headers.get("CF-Connecting-IP") ?? ""} ${headers.get("User-Agent") ?? ""}`);
 }
 
 /** 96 bits of SHA-256 in base64. */
@@ -196,7 +193,7 @@ function markRefused(socket: WebSocket): void {
     flags: ConnectionFlag.refused,
     subject: null,
     secretHash: null,
-    client: "",
+    origin: "",
     cursor: 0,
     people: new Map(),
   });

@@ -36,8 +36,10 @@ export const ConnectionFlag = {
 
 /** One clientID that a connection owns. */
 export interface OwnedPerson {
+  /** The last clock of its own. */
+  readonly own: number;
   /** The last clock that was told to the others. */
-  readonly clock: number;
+  readonly told: number;
   /** The state as JSON; null when it is too large to be kept here. */
   readonly state: string | null;
   /** Tells equal states from others where `state` is null. */
@@ -53,8 +55,8 @@ export interface RoomAttachment {
   readonly subject: string | null;
   /** The hash of a secret that only this client and its next connection know; null when it has none. */
   readonly secretHash: string | null;
-  /** Tells whether a client that comes back is this one: of its secret, its subject or its address. */
-  readonly client: string;
+  /** Tells browsers apart, where nothing better does: a hash of address and kind of browser. Several people may share it. */
+  readonly origin: string;
   /** The sequence number up to which it has everything, until its sync step 1 was answered; 0 for none. */
   readonly cursor: number;
   readonly people: ReadonlyMap<number, OwnedPerson>;
@@ -78,12 +80,12 @@ const reserve = "x".repeat(4_096);
 export function readAttachment(socket: WebSocket): RoomAttachment | null {
   const stored = readRaw(socket)[roomKey];
   if (!isRecord(stored) || stored["v"] !== layoutVersion) return null;
-  const { f: flags, i: subject, r: secretHash, k: client, c: cursor, a: owned } = stored;
+  const { f: flags, i: subject, r: secretHash, o: origin, c: cursor, a: owned } = stored;
   return {
     flags: typeof flags === "number" ? flags : 0,
     subject: typeof subject === "string" ? subject : null,
     secretHash: typeof secretHash === "string" ? secretHash : null,
-    client: typeof client === "string" ? client : "",
+    origin: typeof origin === "string" ? origin : "",
     cursor: typeof cursor === "number" ? cursor : 0,
     people: Array.isArray(owned) ? parsePeople(owned) : new Map(),
   };
@@ -104,8 +106,8 @@ export function writeAttachment(socket: WebSocket, attachment: RoomAttachment): 
 }
 
 function serialize(attachment: RoomAttachment, maxStates: number): Record<string, unknown> {
-  const { flags, subject, secretHash, client, cursor, people } = attachment;
-  const stored: Record<string, unknown> = { v: layoutVersion, f: flags, k: client };
+  const { flags, subject, secretHash, origin, cursor, people } = attachment;
+  const stored: Record<string, unknown> = { v: layoutVersion, f: flags, o: origin };
   if (subject !== null) stored["i"] = subject;
   if (secretHash !== null) stored["r"] = secretHash;
   if (cursor > 0) stored["c"] = cursor;
@@ -118,7 +120,7 @@ const isolated = new WeakSet<WebSocket>();
 
 /**
  * Gives a connection of PartyServer's its `state`, `setState`, `serializeAttachment` and `deserializeAttachment` over
- * the application's part of the attachment alone, and a `close` that calls `onClose` first. Doing it twice changes
+ * the application's part of the attachment alone, and a `close` that calls `onClose` as well. Doing it twice changes
  * nothing.
  */
 export function isolateState<T extends Connection>(connection: T, onClose: () => void): T {
@@ -141,8 +143,9 @@ export function isolateState<T extends Connection>(connection: T, onClose: () =>
     close: {
       configurable: true,
       value: (code?: number, reason?: string): void => {
-        onClose();
+        // First, since it throws for a code or a reason that cannot be sent: the connection is then still one.
         WebSocket.prototype.close.call(connection, code, reason);
+        onClose();
       },
     },
   });
@@ -187,10 +190,11 @@ function parsePeople(owned: readonly unknown[]): Map<number, OwnedPerson> {
   const people = new Map<number, OwnedPerson>();
   for (const entry of owned) {
     if (!Array.isArray(entry)) continue;
-    const [clientID, clock, toldAt, stateHash, state] = entry as unknown[];
-    if (typeof clientID !== "number" || typeof clock !== "number") continue;
+    const [clientID, own, told, toldAt, stateHash, state] = entry as unknown[];
+    if (typeof clientID !== "number" || typeof own !== "number" || typeof told !== "number") continue;
     people.set(clientID, {
-      clock,
+      own,
+      told,
       toldAt: typeof toldAt === "number" ? toldAt : 0,
       stateHash: typeof stateHash === "number" ? stateHash : 0,
       state: typeof state === "string" ? state : null,
@@ -201,8 +205,8 @@ function parsePeople(owned: readonly unknown[]): Map<number, OwnedPerson> {
 
 function serializePeople(people: ReadonlyMap<number, OwnedPerson>, maxStates: number): unknown[] {
   let room = maxStates;
-  return Array.from(people, ([clientID, { clock, toldAt, stateHash, state }]) => {
-    const entry: unknown[] = [clientID, clock, toldAt, stateHash];
+  return Array.from(people, ([clientID, { own, told, toldAt, stateHash, state }]) => {
+    const entry: unknown[] = [clientID, own, told, toldAt, stateHash];
     if (state === null || state.length > room) return entry;
     room -= state.length;
     return [...entry, state];

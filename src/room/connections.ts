@@ -17,23 +17,22 @@ export class RoomConnection {
   accepted = 0;
   /** The highest that was stored, and told so. */
   saved = 0;
+  /** Whether it was cleaned up after: nothing is sent to it or written for it any more. */
+  isGone = false;
   /** Whether an update did not follow, so that later ones acknowledge nothing until the whole has come. */
   isBehind = false;
-  readonly client: string;
-  /** When it was let in, in milliseconds since 1970; 0 for one that was there before a wake. */
-  readonly openedAt: number;
+  readonly origin: string;
   readonly #people: Map<number, OwnedPerson>;
   #flags: number;
   #secretHash: string | null;
   #cursor: number;
 
-  constructor(socket: WebSocket, attachment: RoomAttachment, openedAt = 0) {
+  constructor(socket: WebSocket, attachment: RoomAttachment) {
     this.socket = socket;
-    this.openedAt = openedAt;
     this.subject = attachment.subject;
     this.#secretHash = attachment.secretHash;
     this.#cursor = attachment.cursor;
-    this.client = attachment.client;
+    this.origin = attachment.origin;
     this.#flags = attachment.flags;
     this.#people = new Map(attachment.people);
   }
@@ -97,7 +96,7 @@ export class RoomConnection {
    * socket must not stop the others.
    */
   send(frame: Uint8Array | string): void {
-    if (this.socket.readyState !== WebSocket.OPEN) return;
+    if (this.isGone || this.socket.readyState !== WebSocket.OPEN) return;
     const isLarge = typeof frame !== "string" && frame.byteLength > maxFrameBytes;
     const frames = isLarge && this.has(ConnectionFlag.own) ? cutFrame(frame, maxFrameBytes) : [frame];
     try {
@@ -108,9 +107,9 @@ export class RoomConnection {
   }
 
   #save(): void {
-    const { subject, secretHash, client, cursor, people } = this;
-    if (this.socket.readyState === WebSocket.CLOSED) return;
-    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, client, cursor, people });
+    const { subject, secretHash, origin, cursor, people } = this;
+    if (this.isGone) return;
+    writeAttachment(this.socket, { flags: this.#flags, subject, secretHash, origin, cursor, people });
   }
 }
 
@@ -151,7 +150,7 @@ export class Connections {
   add(socket: WebSocket, attachment: RoomAttachment): RoomConnection {
     const connections = this.#load();
     writeAttachment(socket, attachment);
-    const connection = new RoomConnection(socket, attachment, Date.now());
+    const connection = new RoomConnection(socket, attachment);
     connections.set(socket, connection);
     return connection;
   }
@@ -162,6 +161,7 @@ export class Connections {
     if (connection === undefined) return undefined;
     this.#load().delete(socket);
     this.#gone.add(socket);
+    connection.isGone = true;
     writeAttachment(socket, goneAttachment);
     return connection;
   }
@@ -181,7 +181,7 @@ const goneAttachment: RoomAttachment = {
   flags: ConnectionFlag.gone,
   subject: null,
   secretHash: null,
-  client: "",
+  origin: "",
   cursor: 0,
   people: new Map(),
 };

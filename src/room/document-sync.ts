@@ -70,7 +70,10 @@ export class DocumentSync {
     const limits = this.#limits;
     const isFirstStep2 = kind === "step2" && !from.has(ConnectionFlag.caughtUp);
     if (isFirstStep2) from.mark(ConnectionFlag.caughtUp);
-    if (this.#host.isReadOnly(from)) {
+    const isReadOnly = this.#host.isReadOnly(from);
+    // The application closed it just now.
+    if (from.isGone) return "denied";
+    if (isReadOnly) {
       // An up-to-date reader answers our step 1 with nothing new: that is no attempt to write.
       if (!this.#host.log().isNews(bytes, limits)) return "accepted";
       this.#deny(from);

@@ -42,6 +42,7 @@ export class Persistence {
   readonly #options: PersistenceOptions;
   readonly #flushLater: ReturnType<typeof debounce<() => void>>;
   #attempts = 0;
+  #isSuspended = false;
   #retry: ReturnType<typeof setTimeout> | null = null;
 
   constructor(host: PersistenceHost, options: PersistenceOptions) {
@@ -52,8 +53,19 @@ export class Persistence {
     });
   }
 
+  /** Nothing is stored until {@link resume}. */
+  suspend(): void {
+    this.#isSuspended = true;
+    this.cancel();
+  }
+
+  resume(): void {
+    this.#isSuspended = false;
+  }
+
   /** Something became pending. */
   schedule(): void {
+    if (this.#isSuspended) return;
     // A retry is on its way: it takes everything along.
     if (this.#retry !== null) return;
     if (this.#host.pendingBytes() >= this.#options.maxPendingBytes) this.flush();
@@ -71,7 +83,7 @@ export class Persistence {
 
   /** Flushes now. @throws what SQLite throws; it is tried again all the same */
   flushOrThrow(): void {
-    this.cancel();
+    if (this.#isSuspended) return;
     let stored: boolean;
     try {
       stored = this.#host.flush();
@@ -79,6 +91,7 @@ export class Persistence {
       this.#handleFailure(error);
       throw error;
     }
+    this.cancel();
     this.#attempts = 0;
     if (stored) this.#host.onFlushed();
   }
@@ -91,13 +104,17 @@ export class Persistence {
   }
 
   #handleFailure(error: unknown): void {
-    const wait = retryWaitsMs[this.#attempts];
-    if (wait === undefined) {
-      this.#host.onGiveUp(error);
-      return;
-    }
+    this.#flushLater.cancel();
+    this.#host.onFlushFailed(error, this.#attempts + 1);
+    // One that was asked for in between, perhaps many times in a moment, leaves the budget alone.
+    if (this.#retry === null)
+      this.#retry = setTimeout(() => this.#tryAgain(error), retryWaitsMs[this.#attempts]);
+  }
+
+  #tryAgain(cause: unknown): void {
+    this.#retry = null;
     this.#attempts++;
-    this.#host.onFlushFailed(error, this.#attempts);
-    this.#retry = setTimeout(() => this.flush(), wait);
+    if (this.#attempts < retryWaitsMs.length) this.flush();
+    else this.#host.onGiveUp(cause);
   }
 }

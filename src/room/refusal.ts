@@ -55,13 +55,25 @@ function cutReason(text: string): string {
 const firstPenaltyMs = 2_000;
 /** Each further time doubles it, up to this. */
 const maxPenaltyMs = 64_000;
+/** Whoever behaves for this long after a penalty begins anew, in milliseconds. */
+const forgetAfterMs = 10_000;
+/** So many faults are forgiven to those who may share an address: one of them must not lock the others out. */
+const forgivenFaults = 2;
 /** More clients than that are not remembered: the oldest is forgotten. */
 const maxPenalties = 1_000;
 
+/** By what a client is known that comes back: its secret, its subject, or an origin that several may share. */
+export interface KnownBy {
+  readonly secretHash: string | null;
+  readonly subject: string | null;
+  readonly origin: string;
+}
+
 interface Penalty {
   readonly code: number;
+  readonly faults: number;
   readonly until: number;
-  readonly lengthMs: number;
+  readonly forgetAt: number;
 }
 
 /**
@@ -72,21 +84,24 @@ export class Penalties {
   readonly #byClient = new Map<string, Penalty>();
 
   /** Remembers a client for a while. `now` in milliseconds since 1970. */
-  add(client: string, code: number, now: number): void {
-    const before = this.#byClient.get(client);
-    // Whoever behaved for as long as he was refused begins anew.
-    const isRepeated = before !== undefined && now < before.until + before.lengthMs;
-    const lengthMs = isRepeated ? Math.min(2 * before.lengthMs, maxPenaltyMs) : firstPenaltyMs;
-    this.#byClient.delete(client);
-    this.#byClient.set(client, { code, lengthMs, until: now + lengthMs });
+  add(client: KnownBy, code: number, now: number): void {
+    const key = penaltyKey(client);
+    const before = this.#byClient.get(key);
+    const faults = before !== undefined && now < before.forgetAt ? before.faults + 1 : 1;
+    const isShared = client.secretHash === null && client.subject === null;
+    const counted = isShared ? faults - forgivenFaults : faults;
+    const lengthMs = counted > 0 ? Math.min(firstPenaltyMs * 2 ** (counted - 1), maxPenaltyMs) : 0;
+    const until = now + lengthMs;
+    this.#byClient.delete(key);
+    this.#byClient.set(key, { code, faults, until, forgetAt: until + Math.max(lengthMs, forgetAfterMs) });
     if (this.#byClient.size <= maxPenalties) return;
     const [oldest] = this.#byClient.keys();
     if (oldest !== undefined) this.#byClient.delete(oldest);
   }
 
   /** The refusal for a client that is still remembered, else null. */
-  check(client: string, now: number): Response | null {
-    const penalty = this.#byClient.get(client);
+  check(client: KnownBy, now: number): Response | null {
+    const penalty = this.#byClient.get(penaltyKey(client));
     if (penalty === undefined || penalty.until <= now) return null;
     return refuse(
       penalty.code === CloseCode.tooLarge ? 413 : 400,
@@ -94,4 +109,9 @@ export class Penalties {
       { "Retry-After": String(Math.ceil((penalty.until - now) / 1000)) },
     );
   }
+}
+
+function penaltyKey({ secretHash, subject, origin }: KnownBy): string {
+  if (secretHash !== null) return `secret ${secretHash}`;
+  return subject === null ? `origin ${origin}` : `subject ${subject}`;
 }

@@ -14,6 +14,7 @@ import { ConnectionFlag } from "./attachment.js";
 import type { Access } from "./authorization.js";
 import { Connections, type RoomConnection } from "./connections.js";
 import { Contests } from "./contests.js";
+import { Introductions } from "./introductions.js";
 import { applyAwarenessEntries, connectAwareness } from "./document-awareness.js";
 import { DocumentSync } from "./document-sync.js";
 import { OwnClients } from "./own-clients.js";
@@ -47,7 +48,7 @@ export interface Newcomer {
   readonly access: Access;
   readonly subject: string | null;
   readonly secretHash: string | null;
-  readonly client: string;
+  readonly origin: string;
   /** Whether it is known to understand text frames. */
   readonly takesText: boolean;
 }
@@ -59,6 +60,9 @@ export class RoomCore {
   readonly #contests = new Contests((claimant, contest) => {
     this.#tell(this.#presence.settle(claimant, contest, Date.now()), claimant);
   });
+  readonly #introductions = new Introductions((newcomer, isAskedFor) =>
+    this.#introduce(newcomer, isAskedFor),
+  );
   readonly #host: RoomCoreHost;
   readonly #persistence: Persistence;
   readonly #own: OwnClients;
@@ -95,18 +99,18 @@ export class RoomCore {
 
   /** Lets a socket in: asks it for what it has and tells it who is here. @throws StorageError */
   connect(socket: WebSocket, newcomer: Newcomer): void {
-    const { access, subject, secretHash, client, takesText } = newcomer;
+    const { access, subject, secretHash, origin, takesText } = newcomer;
     const flags = (access === "read" ? ConnectionFlag.readOnly : 0) | (takesText ? ConnectionFlag.text : 0);
     const connection = this.connections.add(socket, {
       flags,
       subject,
       secretHash,
-      client,
+      origin,
       cursor: 0,
       people: new Map(),
     });
     this.#sync.start(connection);
-    this.#sendEverybody(connection);
+    this.#introductions.begin(connection);
   }
 
   /** Changes what a connection may do. @throws StorageError */
@@ -126,6 +130,7 @@ export class RoomCore {
 
   /** Handles a binary frame. What it throws is to be given to {@link fail}. @throws ProtocolError, StorageError */
   handleFrame(connection: RoomConnection, frame: Uint8Array): void {
+    this.#contests.hear(connection);
     if (isControlFrame(frame)) {
       this.#own.handle(connection, frame);
       return;
@@ -144,7 +149,8 @@ export class RoomCore {
         this.#handleAwareness(connection, message.entries);
         break;
       case "queryAwareness":
-        this.#sendEverybody(connection);
+        this.#introductions.stop(connection);
+        this.#introduce(connection, (owner) => owner !== connection);
         break;
     }
   }
@@ -160,7 +166,7 @@ export class RoomCore {
     if (connection?.has(ConnectionFlag.own) === true) {
       connection.send(encodeServerControl({ type: "closing", code, reason }));
     } else if (isFinal && connection !== undefined) {
-      this.penalties.add(connection.client, code, Date.now());
+      this.penalties.add(connection, code, Date.now());
     }
     try {
       this.disconnect(socket);
@@ -174,7 +180,8 @@ export class RoomCore {
     const connection = this.connections.remove(socket);
     if (connection === undefined) return;
     this.#sync.stop(connection);
-    this.#broadcastPresence(this.#presence.leave(connection, Date.now()), null);
+    this.#introductions.stop(connection);
+    this.#broadcastPresence(this.#presence.leave(connection), null);
     this.#contests.leave(connection);
     if (this.connections.size === 0) this.#persistence.flush();
   }
@@ -192,6 +199,25 @@ export class RoomCore {
     this.#document.apply(update, null);
   }
 
+  /** Stores nothing while `work` is under way, and all of it at the end; nothing when it fails. */
+  async storeAsOne(work: () => Promise<void>): Promise<void> {
+    this.#persistence.suspend();
+    try {
+      await work();
+    } catch (error) {
+      this.discardPending();
+      throw error;
+    } finally {
+      this.#persistence.resume();
+    }
+    try {
+      this.flush();
+    } catch (error) {
+      this.discardPending();
+      throw error;
+    }
+  }
+
   /** Forgets everything that was not stored. */
   discardPending(): void {
     this.#persistence.cancel();
@@ -200,9 +226,9 @@ export class RoomCore {
   }
 
   #handleAwareness(from: RoomConnection, entries: readonly AwarenessEntry[]): void {
-    this.#contests.hear(from);
     const news = this.#presence.receive(from, entries, Date.now());
     this.#tell(news, from);
+    this.#introductions.complete(from);
     for (const contest of news.contested) {
       if (this.#contests.add(from, contest)) contest.owner.send(encodeQueryAwareness());
     }
@@ -211,7 +237,7 @@ export class RoomCore {
   #tell({ others, sender, renewed, ask }: PresenceNews, from: RoomConnection): void {
     this.#broadcastPresence(others, from);
     if (sender.length > 0) from.send(encodeAwareness(sender));
-    this.#broadcastPresence(renewed, null);
+    for (const { owner, entry } of renewed) this.#broadcastPresence([entry], owner);
     for (const owner of ask) owner.send(encodeQueryAwareness());
   }
 
@@ -230,18 +256,19 @@ export class RoomCore {
     }
   }
 
-  #sendEverybody(connection: RoomConnection): void {
-    const { entries, ask } = this.#presence.everybody();
+  /** Tells a connection of everybody whose owner is asked for. */
+  #introduce(connection: RoomConnection, isAskedFor: (owner: RoomConnection) => boolean): void {
+    const { entries, ask } = this.#presence.everybody(isAskedFor);
     if (entries.length > 0) connection.send(encodeAwareness(entries));
-    for (const owner of ask) if (owner !== connection) owner.send(encodeQueryAwareness());
+    for (const owner of ask) owner.send(encodeQueryAwareness());
   }
 
   #connectAwareness(awareness: Awareness): void {
     connectAwareness(awareness, {
-      everybody: () => this.#presence.everybody().entries,
+      everybody: () => this.#presence.everybody(() => true).entries,
       serverPeople: () => this.#serverPeople.entries(),
       onServerEntries: (entries) => {
-        this.#broadcastPresence(this.#presence.receiveFromServer(entries), null);
+        this.#broadcastPresence(this.#presence.receiveFromServer(entries, Date.now()), null);
       },
     });
   }

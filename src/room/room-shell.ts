@@ -48,6 +48,7 @@ export class RoomShell {
   readonly #handedOut = new WeakSet<WebSocket>();
   readonly #saveLater: ReturnType<typeof debounce<() => Promise<void>>>;
   #application: ApplicationHooks | null = null;
+  #saving: Promise<void> = Promise.resolve();
   #seeding: "needed" | "running" | "done" = "needed";
   #warnedOfCustomMessage = false;
 
@@ -131,6 +132,7 @@ export class RoomShell {
   /** A socket closed; perhaps that is what woke the room. */
   async webSocketClose(socket: WebSocket, code: number, passOn: PassOn<void>): Promise<void> {
     this.prepare();
+    if (readPartyId(socket) === null) return passOn();
     await this.#queue.run(() => this.#core.disconnect(socket));
     // PartyServer answers a close, but not one without a code (1005): the client would wait for it in vain.
     if (code === noStatusReceived) closeSocket(socket, normalClosure, "");
@@ -142,6 +144,7 @@ export class RoomShell {
   /** A socket broke. The platform may not call close after it. */
   async webSocketError(socket: WebSocket, passOn: PassOn<void>): Promise<void> {
     const application = this.prepare();
+    if (readPartyId(socket) === null) return passOn();
     await this.#queue.run(() => this.#core.disconnect(socket));
     if (application.onError !== undefined && !isRefused(socket)) await passOn();
   }
@@ -164,6 +167,7 @@ export class RoomShell {
    */
   handOut<T extends Connection>(connection: T): T {
     this.#handedOut.add(connection);
+    connection.server = this.#label;
     return isolateState(connection, () => this.#core.disconnect(connection));
   }
 
@@ -236,20 +240,26 @@ export class RoomShell {
   async #seed(): Promise<void> {
     this.#seeding = "running";
     try {
-      // Classes written in JavaScript may well return null.
-      const seed = (await this.#host.server.onLoad()) ?? null;
-      if (seed instanceof Uint8Array) this.#core.applyServerUpdate(seed);
-      else if (seed !== null) this.#core.applyServerUpdate(encodeStateAsUpdate(seed));
-      this.#core.flush();
+      await this.#core.storeAsOne(async () => {
+        // Classes written in JavaScript may well return null.
+        const seed = (await this.#host.server.onLoad()) ?? null;
+        if (seed instanceof Uint8Array) this.#core.applyServerUpdate(seed);
+        else if (seed !== null) this.#core.applyServerUpdate(encodeStateAsUpdate(seed));
+      });
       this.#seeding = "done";
     } catch (error) {
-      this.#core.discardPending();
       this.#seeding = "needed";
       throw error;
     }
   }
 
-  async #save(): Promise<void> {
+  /** One after the other: a slow one must not overwrite what a later one has saved. */
+  #save(): Promise<void> {
+    this.#saving = this.#saving.then(() => this.#saveNow());
+    return this.#saving;
+  }
+
+  async #saveNow(): Promise<void> {
     try {
       await this.#host.server.onSave();
     } catch (error) {
@@ -272,7 +282,6 @@ export class RoomShell {
     const connection = socket as Connection;
     if (this.#handedOut.has(socket)) return connection;
     void passOn();
-    connection.server = this.#label;
     return this.handOut(connection);
   }
 

@@ -26,7 +26,12 @@ export function takeOverHooks(server: Server, replacements: ServerHooks): Applic
   for (const name of hookNames) {
     const isWritten = server[name] !== Server.prototype[name];
     if (isWritten) Object.assign(application, { [name]: server[name].bind(server) });
-    Object.defineProperty(server, name, { configurable: true, writable: true, value: replacements[name] });
+    Object.defineProperty(server, name, {
+      configurable: true,
+      get: () => replacements[name],
+      // A hook that is assigned later is the application's as well.
+      set: (hook: unknown) => Object.assign(application, { [name]: hook }),
+    });
   }
   return application;
 }

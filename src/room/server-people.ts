@@ -26,6 +26,11 @@ export class ServerPeople {
     return this.#load().has(clientID);
   }
 
+  /** The last clock that was told of one of them; 0 for anybody else. */
+  clockOf(clientID: number): number {
+    return this.#load().get(clientID)?.clock ?? 0;
+  }
+
   /** Stores one entry; a state of `null` removes it. */
   set(entry: AwarenessEntry): void {
     const people = this.#load();
@@ -35,6 +40,7 @@ export class ServerPeople {
     );
     if (entry.state === leftState) {
       people.delete(entry.clientID);
+      this.#toldAt.delete(entry.clientID);
       this.#database.run("DELETE FROM dormouse_people WHERE client = ?", entry.clientID);
       return;
     }

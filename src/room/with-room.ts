@@ -72,7 +72,6 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
     }
 
     get document(): RoomDocument {
-      this.#shell.prepare();
       return this.#shell.document;
     }
 
@@ -99,9 +98,9 @@ export function withRoom<Base extends ServerClass>(base: Base): WithRoom<Base> {
       return this.#shell.webSocketError(socket, () => super.webSocketError(socket, error));
     }
 
-    override async alarm(): Promise<void> {
+    override async alarm(...info: []): Promise<void> {
       this.#shell.prepare();
-      await super.alarm();
+      await super.alarm(...info);
     }
 
     override async setName(name: string, props?: Record<string, unknown>): Promise<void> {

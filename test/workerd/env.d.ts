@@ -6,6 +6,7 @@ declare namespace Cloudflare {
     LIMITED: DurableObjectNamespace<import("./worker.js").LimitedRoom>;
     FIELDS: DurableObjectNamespace<import("./worker.js").FieldsRoom>;
     BASED: DurableObjectNamespace<import("./worker.js").BasedRoom>;
+    IMPORT: DurableObjectNamespace<import("./worker.js").ImportRoom>;
     SEEDED: DurableObjectNamespace<import("./worker.js").SeededRoom>;
     CHAT: DurableObjectNamespace<import("./worker.js").ChatRoom>;
     MIGRATED: DurableObjectNamespace<import("./worker.js").MigratedRoom>;

@@ -96,8 +96,7 @@ describe("presence that survives hibernation", () => {
       await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
       await step(stub);
       const fresh = await RawClient.join(roomUrl("plain", room));
-      const last = watcher.of("awareness").at(-1)?.entries[0]?.clock ?? 0;
-      fresh.announce({ ...alice, back: true }, 7, last);
+      fresh.announce({ ...alice, back: true }, 7, 4);
       await vi.waitFor(() => expect(watcher.people().get(7)).toEqual({ ...alice, back: true }), waitOptions);
       await step(stub);
       old.close(1000);
@@ -117,6 +116,9 @@ describe("presence that survives hibernation", () => {
     first.close(1000);
     await vi.waitFor(() => expect(watcher.people().has(7)).toBe(false), waitOptions);
     await step(stub);
+    // Real hibernations take ten: a room that has forgotten him tells him with a clock above, once a second is over.
+    const left = Math.floor(Date.now() / 1_000);
+    await vi.waitFor(() => expect(Math.floor(Date.now() / 1_000)).toBeGreaterThan(left), waitOptions);
     const second = await RawClient.join(roomUrl("plain", room));
     second.announce(alice, 7, clock);
     await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
@@ -152,7 +154,7 @@ describe("clients that drop the silent", () => {
     });
   }
 
-  test("[P7] are told again of the quiet, with a clock that is news, and the owner is told too", async () => {
+  test("[P7] are told again of the quiet, with a clock that is news, and the owner is left alone", async () => {
     const room = "renewal";
     const stub = env.PLAIN.getByName(slug(room));
     const quiet = await RawClient.join(roomUrl("plain", room, "?_pk=quiet"));
@@ -173,14 +175,14 @@ describe("clients that drop the silent", () => {
     // The heartbeat of y-websocket: the same state with the next clock.
     watcher.announce(bob);
     await vi.waitFor(() => expect(clockOf(watcher)).toBe(clock + 1), waitOptions);
-    await vi.waitFor(() => expect(clockOf(quiet)).toBe(clock + 1), waitOptions);
+    expect(clockOf(quiet)).toBe(-1);
     // Its own, echoed, and the quiet one's.
     expect(watcher.of("awareness").length).toBe(before + 2);
     watcher.announce(bob);
     await settle(watcher);
     expect(clockOf(watcher)).toBe(clock + 1);
-    // What the quiet one says next is heard, even if it had not heard of its new clock.
-    quiet.announce(carol, quiet.doc.clientID, clock + 1);
+    // What the quiet one says next is heard, though it knows nothing of its new clock.
+    quiet.announce(carol);
     await waitForPeople(watcher, [[quiet, carol]]);
   });
 
@@ -294,7 +296,7 @@ describe("cost", () => {
       );
       for (const client of clients) client.announce({ at: 0 });
       await vi.waitFor(() => {
-        for (const client of clients) expect(client.people().size).toBe(size);
+        for (const client of clients) expect(client.people().size).toBe(size - 1);
       }, waitOptions);
       const [mover, ...others] = clients;
       if (mover === undefined) throw new Error("nobody");

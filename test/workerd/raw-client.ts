@@ -139,7 +139,7 @@ export class RawClient {
     return this.frames.filter((frame): frame is Extract<Frame, { type: Type }> => frame.type === type);
   }
 
-  /** Who is in the room as far as this client was told, by clientID. */
+  /** Who is in the room as far as this client was told, by clientID; itself it knows anyway. */
   people(): Map<number, unknown> {
     const clocks = new Map<number, number>();
     const people = new Map<number, unknown>();

@@ -7,6 +7,7 @@ import * as Y from "yjs";
 import { createDurableDatabase } from "../../src/storage/database.js";
 import { DocumentLog } from "../../src/document/document-log.js";
 import { defaultUpdateLimits } from "../../src/document/update-limits.js";
+import { ConnectionFlag, readAttachment } from "../../src/room/attachment.js";
 import { RawClient, encodeAwareness, roomUrl, settle, slug, upgrade, waitOptions } from "./raw-client.js";
 import { evict, scenario } from "./scenario.js";
 
@@ -78,10 +79,10 @@ describe("presence among clients that repeat what they hear", () => {
     evil.announce({ u: "evil" }, 78, Number.MAX_SAFE_INTEGER);
     expect((await evil.waitForClose()).code).toBe(4400);
     const other = await RawClient.join(roomUrl("plain", room, "?_pk=other"));
-    other.announce({ u: "evil" }, 79, 2 ** 45 + 1);
+    other.announce({ u: "evil" }, 79, 2 ** 32);
     expect((await other.waitForClose()).code).toBe(4400);
     const edge = await RawClient.join(roomUrl("plain", room, "?_pk=edge"));
-    edge.announce({ u: "edge" }, 80, 2 ** 45);
+    edge.announce({ u: "edge" }, 80, 2 ** 31);
     await vi.waitFor(() => expect(honest[0]?.people().has(80)).toBe(true), waitOptions);
     edge.announce({ u: "moved" }, 80, 1);
     for (const client of honest) await settle(client);
@@ -138,7 +139,7 @@ describe("presence among clients that repeat what they hear", () => {
       await vi.waitFor(() => expect(watcher.people().has(77)).toBe(false), waitOptions);
       await step(stub);
       const back = await RawClient.join(roomUrl("plain", room, "?_pk=a"));
-      back.announce({ back: true }, 77, 2);
+      back.announce({ back: true }, 77, 41);
       await vi.waitFor(() => expect(watcher.people().get(77)).toEqual({ back: true }), waitOptions);
     },
   );
@@ -173,6 +174,123 @@ describe("presence among clients that repeat what they hear", () => {
     expect(late.people().has(7)).toBe(false);
   });
 
+  test("[P13] two changes within one round trip of connecting end with the last one, after two frames", async () => {
+    const room = "two quick states";
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const client = await RawClient.join(roomUrl("plain", room));
+    const awareness = echo(client);
+    const name = { name: "Ada" };
+    awareness.setLocalStateField("user", name);
+    awareness.setLocalStateField("cursor", 1);
+    awareness.setLocalStateField("selection", 2);
+    const last = { user: name, cursor: 1, selection: 2 };
+    await vi.waitFor(() => expect(watcher.people().get(client.doc.clientID)).toEqual(last), waitOptions);
+    for (let i = 0; i < 3; i++) {
+      await settle(client);
+      await settle(watcher);
+    }
+    // The empty state with which an Awareness begins, and three changes.
+    expect(watcher.of("awareness").length).toBeLessThanOrEqual(4);
+    expect(awareness.getLocalState()).toEqual(last);
+    expect(watcher.people().get(client.doc.clientID)).toEqual(last);
+  });
+
+  test("[P12] a new provider over the same document is somebody again", async () => {
+    const room = "new provider";
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const first = await RawClient.join(roomUrl("plain", room, "?_pk=one"));
+    for (let i = 0; i < 30; i++) first.announce({ n: i }, 77);
+    first.announce(null, 77);
+    first.close(1000);
+    const second = await RawClient.join(roomUrl("plain", room, "?_pk=two"));
+    second.announce({ back: true }, 77, 1);
+    await vi.waitFor(() => expect(watcher.people().get(77)).toEqual({ back: true }), waitOptions);
+  });
+
+  test("[P3] a stranger cannot take or remove the second person of a connection", async () => {
+    const room = "gateway";
+    const from = (address: string): Record<string, string> => ({ "CF-Connecting-IP": address });
+    const watcher = await RawClient.join(roomUrl("plain", room));
+    const gateway = await RawClient.open(roomUrl("plain", room, "?_pk=g"), from("192.0.2.1"));
+    gateway.announce({ n: 1 }, 71);
+    gateway.announce({ n: 2 }, 72);
+    await vi.waitFor(() => expect(watcher.people().size).toBe(2), waitOptions);
+    for (const state of [{ n: 666 }, null]) {
+      const stranger = await RawClient.open(roomUrl("plain", room, "?_pk=m"), from("192.0.2.2"));
+      stranger.announce(state, 72);
+      await settle(stranger);
+      stranger.close(1000);
+    }
+    gateway.announce({ n: 22 }, 72);
+    await vi.waitFor(() => expect(watcher.people().get(72)).toEqual({ n: 22 }), waitOptions);
+  });
+
+  test("[P4] a viewer without presence who repeats everything takes nobody over and costs one frame a move", async () => {
+    const room = "viewer";
+    const owner = await RawClient.join(roomUrl("plain", room));
+    owner.answers = true;
+    const viewer = await RawClient.join(roomUrl("plain", room));
+    echo(viewer).setLocalState(null);
+    owner.announce({ at: 0 }, 7);
+    await vi.waitFor(() => expect(viewer.people().get(7)).toEqual({ at: 0 }), waitOptions);
+    await settle(viewer);
+    const before = owner.frames.length;
+    for (let at = 1; at <= 10; at++) {
+      owner.announce({ at }, 7);
+      await vi.waitFor(() => expect(viewer.people().get(7)).toEqual({ at }), waitOptions);
+    }
+    await settle(viewer);
+    await settle(owner);
+    // Its own moves, back to it, and the answer to its step 1.
+    expect(owner.frames.length - before).toBe(11);
+    viewer.close(1000);
+    const late = await RawClient.open(roomUrl("plain", room));
+    await vi.waitFor(() => expect(late.people().get(7)).toEqual({ at: 10 }), waitOptions);
+  });
+
+  test("[P12] a person of the server's who came and went is not brought back", async () => {
+    const room = "short robot";
+    const stub = env.PLAIN.getByName(slug(room));
+    const a = await RawClient.join(roomUrl("plain", room));
+    await runInDurableObject(stub, ({ document }) => document.awareness.setLocalState({ robot: true }));
+    await vi.waitFor(() => expect(a.people().size).toBe(1), waitOptions);
+    const told = a.of("awareness").at(-1)?.entries ?? [];
+    await runInDurableObject(stub, ({ document }) => document.awareness.setLocalState(null));
+    a.send(encodeAwareness(told));
+    await settle(a);
+    const late = await RawClient.open(roomUrl("plain", room));
+    await settle(late);
+    expect([a.people().size, late.people().size]).toEqual([0, 0]);
+  });
+
+  test("[P7] a take-over is no renewal: who does not renew himself is still told again", async () => {
+    const room = "not renewing";
+    const old = await RawClient.join(roomUrl("plain", room, "?_pk=a"));
+    old.announce(alice, 7, 1);
+    await settle(old);
+    const fresh = await RawClient.join(roomUrl("plain", room, "?_pk=a"));
+    fresh.announce(alice, 7, 2);
+    await settle(fresh);
+    const flags = await runInDurableObject(env.PLAIN.getByName(slug(room)), (_, state) =>
+      state.getWebSockets().map((socket) => (readAttachment(socket)?.flags ?? 0) & ConnectionFlag.renews),
+    );
+    expect(flags).toEqual([0, 0]);
+  });
+
+  test("[P5] a claim with an absurd clock is refused, and its owner leaves in peace", async () => {
+    const room = "absurd contest";
+    const watcher = await RawClient.join(roomUrl("plain", room, "?_pk=w"));
+    const owner = await RawClient.join(roomUrl("plain", room));
+    owner.announce(alice, 7);
+    await vi.waitFor(() => expect(watcher.people().has(7)).toBe(true), waitOptions);
+    const mallory = await RawClient.join(roomUrl("plain", room));
+    mallory.announce({ u: "m" }, 7, 2 ** 46);
+    expect((await mallory.waitForClose()).code).toBe(4400);
+    owner.close(1000);
+    await owner.waitForClose();
+    await vi.waitFor(() => expect(watcher.people().size).toBe(0), waitOptions);
+  });
+
   test("[M1] a state of megabytes is refused", async () => {
     const room = "huge presence";
     const honest = await RawClient.join(roomUrl("plain", room));
@@ -203,6 +321,113 @@ describe("applications that misbehave", () => {
     stubborn.type("again");
     await settle(honest);
     expect([honest.text, honest.people().size]).toEqual(["", 0]);
+  });
+
+  test.each([1005, 5000, "a reason that is longer than a close frame can carry: ".repeat(4)])(
+    "[A5] a close that cannot be sent (%j) throws and ends nothing",
+    async (argument) => {
+      const room = `bad close ${String(argument).slice(0, 20)}`;
+      const stub = env.HOOKED.getByName(slug(room));
+      const a = await RawClient.join(roomUrl("hooked", room));
+      await runInDurableObject(stub, (instance) => {
+        const [connection] = instance.getConnections();
+        expect(() =>
+          typeof argument === "number" ? connection?.close(argument) : connection?.close(4403, argument),
+        ).toThrow();
+      });
+      a.type("still heard");
+      await settle(a);
+      expect((await RawClient.join(roomUrl("hooked", room))).text).toBe("still heard");
+    },
+  );
+
+  test("[D10] an onLoad that fails late leaves nothing of its beginning", async () => {
+    const room = "late failure";
+    const stub = env.IMPORT.getByName(slug(room));
+    for (const mode of ["slow", "large"]) {
+      await runInDurableObject(stub, (_, { storage }) => storage.put("mode", mode));
+      const response = await upgrade(roomUrl("import", room));
+      expect(response.status).toBe(503);
+      await response.text();
+    }
+    await runInDurableObject(stub, (_, { storage }) => storage.put("mode", "whole"));
+    expect((await RawClient.join(roomUrl("import", room))).text).toBe("the whole");
+  });
+
+  test("[D5] many calls of flush() in one moment do not use up the attempts", async () => {
+    const room = "flush in a row";
+    const stub = env.PLAIN.getByName(slug(room));
+    const a = await RawClient.join(roomUrl("plain", room));
+    a.type("kept");
+    await settle(a);
+    await runInDurableObject(stub, (instance, { storage }) => {
+      const { transactionSync } = storage;
+      storage.transactionSync = () => {
+        throw new Error("disk full");
+      };
+      for (let i = 0; i < 20; i++) expect(() => instance.flush()).toThrow("disk full");
+      storage.transactionSync = transactionSync;
+    });
+    a.type("!");
+    await settle(a);
+    await evict(stub);
+    expect(a.closed).toBeNull();
+    expect((await RawClient.join(roomUrl("plain", room))).text).toBe("kept!");
+  });
+
+  test("[K9] onSave does not overlap itself", async () => {
+    const room = "slow save";
+    const stub = env.IMPORT.getByName(slug(room));
+    const a = await RawClient.join(roomUrl("import", room));
+    a.edit((text) => text.insert(0, "1"));
+    await settle(a);
+    await runInDurableObject(stub, (instance) => instance.flush());
+    await vi.waitFor(async () => {
+      expect(await runInDurableObject(stub, ({ saves }) => saves.length)).toBe(1);
+    }, waitOptions);
+    a.edit((text) => text.insert(0, "2"));
+    await settle(a);
+    await runInDurableObject(stub, (instance) => instance.flush());
+    await vi.waitFor(async () => {
+      const saves = await runInDurableObject(stub, (instance) => [...instance.saves]);
+      expect(saves).toEqual(["start", "end", "start", "end"]);
+    }, waitOptions);
+  });
+
+  test("[A5] an isReadOnly that closes the connection does not bring it back", async () => {
+    const room = "kick on write";
+    const stub = env.IMPORT.getByName(slug(room));
+    const watcher = await RawClient.join(roomUrl("import", room));
+    const kicked = await RawClient.open(roomUrl("import", room, "?tag=kick"));
+    kicked.announce(alice);
+    await vi.waitFor(() => expect(watcher.people().size).toBe(1), waitOptions);
+    kicked.type("x");
+    await vi.waitFor(() => expect(watcher.people().size).toBe(0), waitOptions);
+    await evict(stub);
+    const late = await RawClient.open(roomUrl("import", room));
+    await settle(late);
+    expect(late.people().size).toBe(0);
+  });
+
+  test("[K8] a hook may be assigned when the room has started, and a field may use the document", async () => {
+    const client = await RawClient.join(roomUrl("import", "assigned"));
+    client.send("hello");
+    expect((await client.waitFor("text")).text).toBe("assigned: hello");
+  });
+
+  test("[S12] an observer that breaks a transaction before it begins costs no later edit", async () => {
+    const room = "broken transaction";
+    const stub = env.PLAIN.getByName(slug(room));
+    const a = await RawClient.join(roomUrl("plain", room));
+    await runInDurableObject(stub, ({ document }) => {
+      document.once("beforeTransaction", () => {
+        throw new Error("told to fail");
+      });
+    });
+    a.type("one ");
+    await settle(a);
+    await stub.appendText("two");
+    await vi.waitFor(() => expect(a.text).toBe("one two"), waitOptions);
   });
 
   test("[K7] an observer of document.awareness that throws costs nobody anything", async () => {

@@ -253,9 +253,12 @@ describe("a frame that breaks the protocol closes its connection alone", () => {
   test("[A9] clients without a name are told apart by their address", async () => {
     const from = (address: string): Record<string, string> => ({ "CF-Connecting-IP": address });
     const url = roomUrl("plain", "nameless storm");
-    const bad = await RawClient.open(url, from("192.0.2.1"));
-    bad.send(new Uint8Array());
-    await bad.waitForClose();
+    // Two faults are forgiven: an address may be shared by people who did nothing.
+    for (let fault = 1; fault <= 3; fault++) {
+      const bad = await RawClient.open(url, from("192.0.2.1"));
+      bad.send(new Uint8Array());
+      await bad.waitForClose();
+    }
     const refused = await upgrade(url, from("192.0.2.1"));
     expect(refused.status).toBe(400);
     await refused.text();

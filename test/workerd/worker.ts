@@ -128,6 +128,45 @@ export class FieldsRoom extends Room {
   };
 }
 
+/** Imports slowly or too much before it fails, saves slowly, kicks readers, and assigns a hook late. */
+export class ImportRoom extends Room {
+  static override callbackOptions = { debounceWait: 5, debounceMaxWait: 10 };
+  readonly saves: string[] = [];
+  readonly kind = typeof this.fetch;
+
+  override getConnectionTags(_connection: Connection, { request }: ConnectionContext): string[] {
+    return new URL(request.url).searchParams.getAll("tag");
+  }
+  override onStart(): void {
+    this.onMessage = (connection, message) => {
+      connection.send(`assigned: ${typeof message === "string" ? message : "?"}`);
+    };
+  }
+  override async onLoad(): Promise<void> {
+    const mode = await this.ctx.storage.get("mode");
+    const text = this.document.getText("text");
+    if (mode === "slow") {
+      text.insert(0, "half");
+      await new Promise((resolve) => setTimeout(resolve, 1_200));
+      throw new Error("the import failed late");
+    }
+    if (mode === "large") {
+      text.insert(0, "x".repeat(1_100_000));
+      throw new Error("the import failed large");
+    }
+    if (mode === "whole") text.insert(0, "the whole");
+  }
+  override async onSave(): Promise<void> {
+    this.saves.push("start");
+    await new Promise((resolve) => setTimeout(resolve, 150));
+    this.saves.push("end");
+  }
+  override isReadOnly(connection: Connection): boolean {
+    if (connection.tags.includes("kick")) connection.close(4403, "kicked");
+    return connection.tags.includes("kick");
+  }
+}
+
 /** A base class with a constructor, requests and permissions of its own. */
 class Base extends Server {
   static override options = { hibernate: true };

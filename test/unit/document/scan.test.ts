@@ -148,7 +148,7 @@ describe("[LOG 1.1] refuses with 4413 above the limit, and not at it,", () => {
     encoding.writeAny(encoder, {});
   };
   const sections = (count: number) =>
-    rawUpdate(Array.from({ length: count }, (_, i) => ({ client: 1000 - i, clock: 0, structs: [gc(1)] })));
+    rawUpdate(Array.from({ length: count }, (_, i) => ({ client: count - i, clock: 0, structs: [gc(1)] })));
   const cases: readonly (readonly [
     limit: keyof UpdateLimits,
     reason: string,
