@@ -1,5 +1,5 @@
 // The editor: CodeMirror on a shared text, with everybody's cursors and an undo that takes back only what
-// was written here.
+// was written here. y-codemirror.next binds the text; the cursors are our own.
 import { defaultKeymap } from "@codemirror/commands";
 import { markdown } from "@codemirror/lang-markdown";
 import { HighlightStyle, syntaxHighlighting } from "@codemirror/language";
@@ -9,7 +9,7 @@ import { yCollab, yUndoManagerKeymap } from "y-codemirror.next";
 import type { Awareness } from "y-protocols/awareness";
 import { UndoManager } from "yjs";
 import type { Text } from "yjs";
-import { parsePerson } from "./person.js";
+import { cursors } from "./cursors.js";
 
 const markdownStyle = HighlightStyle.define([
   { tag: tags.heading1, fontWeight: "700", fontSize: "1.5em", lineHeight: "1.3" },
@@ -30,7 +30,8 @@ export function createEditor(parent: HTMLElement, text: Text, awareness: Awarene
     doc: text.toJSON(),
     extensions: [
       // No `history()` of CodeMirror: it would take back what others wrote. Tab stays free for moving on.
-      yCollab(text, forCursors(awareness), { undoManager: new UndoManager(text) }),
+      yCollab(text, null, { undoManager: new UndoManager(text) }),
+      cursors(text, awareness),
       keymap.of([...yUndoManagerKeymap, ...defaultKeymap]),
       markdown({ addKeymap: true, completeHTMLTags: false }),
       syntaxHighlighting(markdownStyle),
@@ -39,18 +40,4 @@ export function createEditor(parent: HTMLElement, text: Text, awareness: Awarene
       placeholder("Write something. Everybody who has the link sees it."),
     ],
   });
-}
-
-/**
- * `awareness` as the binding should draw cursors from it. Names and colours of others are checked, since it puts
- * them into styles as they come. And it takes cursors of one colour for one and the same, which would mix up
- * names: so the colour has the name in it, as a comment of CSS.
- */
-function forCursors(awareness: Awareness): Awareness {
-  const draw = (state: Record<string, unknown>) => {
-    const person = parsePerson(state["user"]);
-    return { ...state, user: { ...person, color: `${person.color}/*${encodeURIComponent(person.name)}*/` } };
-  };
-  const getStates = () => new Map([...awareness.getStates()].map(([id, state]) => [id, draw(state)]));
-  return Object.create(awareness, { getStates: { value: getStates } }) as Awareness;
 }

@@ -1,6 +1,6 @@
 // Who is here: me, with a name that can be edited in place, and the others.
 import type { Awareness } from "y-protocols/awareness";
-import { loadMe, parsePerson, rename, saveMe } from "./person.js";
+import { isRemembered, loadMe, parsePerson, rename, saveMe } from "./person.js";
 import type { Person } from "./person.js";
 
 interface AwarenessChange {
@@ -9,20 +9,26 @@ interface AwarenessChange {
   readonly removed: readonly number[];
 }
 
-/** Announces me, under the name that stands in `input`, and again whenever I change it. */
-export function announceMe(awareness: Awareness, input: HTMLInputElement): void {
-  let me = loadMe();
-  const announce = () => {
+/**
+ * Announces me, under the name that stands in `input`, and again whenever I change it. A stranger waits until
+ * `othersKnown`, to get a name and a colour that nobody else has here.
+ */
+export function announceMe(awareness: Awareness, input: HTMLInputElement, othersKnown: Promise<void>): void {
+  const announce = (me: Person) => {
+    saveMe(me);
     input.value = me.name;
     input.parentElement?.style.setProperty("--color", me.color);
     awareness.setLocalStateField("user", me);
   };
-  announce();
-  input.addEventListener("change", () => {
-    me = rename(me, input.value);
-    saveMe(me);
-    announce();
-  });
+  const introduce = () => announce(loadMe(readOthers(awareness)));
+  if (isRemembered()) introduce();
+  else void othersKnown.then(introduce);
+  input.addEventListener("change", () => announce(rename(loadMe(readOthers(awareness)), input.value)));
+}
+
+function readOthers(awareness: Awareness): Person[] {
+  const states: ReadonlyMap<number, Record<string, unknown>> = awareness.getStates();
+  return [...states].flatMap(([id, { user }]) => (id === awareness.clientID ? [] : [parsePerson(user)]));
 }
 
 /** Keeps `list` to the people who are here besides me. */

@@ -1,7 +1,7 @@
 // Who somebody is: a name and a colour. Mine are kept by the browser; those of the others arrive over the
 // network and are checked before they are shown.
 
-/** What `awareness` holds under `user`, in the shape that y-codemirror.next draws cursors from. */
+/** What `awareness` holds under `user`, in the shape that y-codemirror.next, too, draws cursors from. */
 export interface Person {
   readonly name: string;
   /** `#rrggbb`, dark enough for white text and light enough for a dark page. */
@@ -24,11 +24,14 @@ const colors = [
   "#b0418f",
   "#c03a5a",
 ];
-const animals = "Badger Dormouse Fox Hare Hedgehog Mole Otter Owl Robin Squirrel Vole Wren".split(" ");
+const animals = "Badger Fox Hare Hedgehog Mole Otter Owl Robin Squirrel Vole Wren".split(" ");
 const maxNameLength = 32;
 
-function pick<T>(values: readonly T[], fallback: T): T {
-  return values[Math.floor(Math.random() * values.length)] ?? fallback;
+/** One of `values`, at random; one that is not `taken`, if there is any. */
+function pick(values: readonly string[], taken: readonly string[]): string {
+  const free = values.filter((value) => !taken.includes(value));
+  const choice = free.length > 0 ? free : values;
+  return choice[Math.floor(Math.random() * choice.length)] as string;
 }
 
 function createPerson(name: string, color: string): Person {
@@ -39,15 +42,28 @@ function isColor(value: unknown): value is string {
   return typeof value === "string" && /^#[0-9a-f]{6}$/i.test(value);
 }
 
-/** Me, as this browser remembers me; the first time I get a name and a colour. */
-export function loadMe(): Person {
+/** Whether this browser knows me. */
+export function isRemembered(): boolean {
+  return localStorage.getItem("dormouse:name") !== null && isColor(localStorage.getItem("dormouse:color"));
+}
+
+/** Me, as this browser remembers me. What it does not know is invented, as nobody of `others` has it if possible. */
+export function loadMe(others: readonly Person[]): Person {
+  const name = localStorage.getItem("dormouse:name");
   const color = localStorage.getItem("dormouse:color");
-  const me = createPerson(
-    localStorage.getItem("dormouse:name") ?? pick(animals, "Dormouse"),
-    isColor(color) ? color : pick(colors, "#1f6fb5"),
+  return createPerson(
+    name ??
+      pick(
+        animals,
+        others.map((other) => other.name),
+      ),
+    isColor(color)
+      ? color
+      : pick(
+          colors,
+          others.map((other) => other.color),
+        ),
   );
-  saveMe(me);
-  return me;
 }
 
 /** Remembers me for the next visit. */

@@ -1,5 +1,6 @@
 // Which room this page is about. The name stands after the # of the address: short to share, and whoever
 // serves the page never learns it, since browsers keep that part to themselves.
+import { encodeRoomName } from "../src/protocol/room-name.js";
 
 const adjectives = (
   "amber brave bright calm clever cosy dreamy drowsy gentle golden happy hazy " +
@@ -33,4 +34,14 @@ export function readRoomName(): string {
   const invented = inventRoomName();
   history.replaceState(null, "", `#${invented}`);
   return invented;
+}
+
+/** Why there can be no room of this name, in a sentence; undefined where there can be. */
+export function findFault(name: string): string | undefined {
+  try {
+    encodeRoomName(name);
+    return undefined;
+  } catch (error) {
+    return error instanceof RangeError ? error.message : String(error);
+  }
 }

@@ -2,10 +2,10 @@
 // account, without the internet, and without a word more than a reader needs. What the Worker logs is shown.
 import { once } from "node:events";
 import { existsSync } from "node:fs";
-import { mkdir, writeFile } from "node:fs/promises";
+import { mkdir, mkdtemp, rmdir, writeFile } from "node:fs/promises";
 import { enableCompileCache } from "node:module";
 import { connect } from "node:net";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { getCACertificates } from "node:tls";
 import { parseArgs } from "node:util";
 import { buildDemo } from "./build-demo.mts";
@@ -15,7 +15,7 @@ const usage = `npm start -- [--port 8787] [--persist-to .wrangler/state]`;
 interface Options {
   readonly port: number;
   /** Where the rooms are stored; relative to the working directory. */
-  readonly persistTo: string | undefined;
+  readonly persistTo: string;
 }
 
 /** One line of the Worker's log. */
@@ -27,22 +27,52 @@ interface LogLine {
 /** What went wrong is told in the message, and a stack would add nothing. */
 class StartError extends Error {}
 
-function parseOptions(args: string[]): Options {
+/** The options; undefined when the usage was asked for. */
+function parseOptions(args: string[]): Options | undefined {
   const { values } = (() => {
     try {
       return parseArgs({
         args,
-        options: { port: { type: "string", default: "8787" }, "persist-to": { type: "string" } },
+        options: {
+          port: { type: "string", default: "8787" },
+          "persist-to": { type: "string", default: join(import.meta.dirname, "../.wrangler/state") },
+          help: { type: "boolean", default: false },
+        },
       });
     } catch (error) {
       throw new StartError(`${error instanceof Error ? error.message : String(error)}\nUsage: ${usage}`);
     }
   })();
+  if (values.help) return undefined;
   const port = Number(values.port);
   if (!Number.isInteger(port) || port < 1 || port > 65_535) {
     throw new StartError(`--port must be a number from 1 to 65535, not "${values.port}".\nUsage: ${usage}`);
   }
   return { port, persistTo: values["persist-to"] };
+}
+
+/** npm takes options that come before a `--` for its own, and leaves only traces of them. */
+function assertNotTakenByNpm(): void {
+  const taken = ["port", "persist_to"].some((name) => process.env[`npm_config_${name}`] !== undefined);
+  if (taken)
+    throw new StartError(`npm took the options for its own. Did you forget the "--"?\nUsage: ${usage}`);
+}
+
+/** As `mkdir` with `recursive`, which runs forever where nothing can be created and nothing forbids it, as in /proc. */
+async function createDirectory(directory: string): Promise<void> {
+  if (existsSync(directory)) return;
+  await createDirectory(dirname(directory));
+  await mkdir(directory);
+}
+
+/** Where workerd cannot write, it does not say so but tries forever. */
+async function assertWritable(directory: string): Promise<void> {
+  try {
+    await createDirectory(directory);
+    await rmdir(await mkdtemp(join(directory, "probe-")));
+  } catch (error) {
+    throw new StartError(`The rooms cannot be stored in ${directory}: ${describe(error)}`);
+  }
 }
 
 /** Whether something listens. Asked of ::1 too, where browsers look for `localhost` before they try 127.0.0.1. */
@@ -147,11 +177,14 @@ function stopOnSignal(stop: () => Promise<void>): void {
 
 async function main(): Promise<void> {
   enableCompileCache();
+  assertNotTakenByNpm();
   const options = parseOptions(process.argv.slice(2));
-  await Promise.all([assertFree(options.port), buildDemo().catch(rethrow), provideAuthorities()]);
+  if (options === undefined) return console.log(`Usage: ${usage}`);
+  await Promise.all([assertWritable(options.persistTo), assertFree(options.port)]);
+  await Promise.all([buildDemo().catch(rethrow), provideAuthorities()]);
   const worker = await runWorker(options);
   stopOnSignal(() => worker.dispose());
-  console.log(`Dormouse is ready at http://localhost:${options.port}`);
+  console.log(`Dormouse is ready at http://localhost:${options.port}/#welcome`);
   console.log("Open it in two windows to write together. Ctrl+C stops it.");
 }
 

@@ -37,6 +37,37 @@ describe("address", () => {
     await ada.page.getByRole("button", { name: "Link copied" }).waitFor();
     expect(await ada.page.evaluate(() => navigator.clipboard.readText())).toBe(room.address);
   });
+
+  test("[B22] that the browser does not let it copy is said", async ({ room }) => {
+    const ada = await room.open("Ada");
+    await ada.page.evaluate(() => {
+      navigator.clipboard.writeText = () => Promise.reject(new Error("denied"));
+    });
+    await ada.page.getByRole("button", { name: "Copy link" }).click();
+    await ada.page.getByRole("button", { name: "Could not copy: take the address above" }).waitFor();
+  });
+
+  for (const [kind, name] of [
+    ["too long", "ü".repeat(257)],
+    ["a path", ".."],
+  ] as const) {
+    test(`[B29] a name that no room can have is told in words, with no text to write in (${kind})`, async ({
+      stage,
+      room,
+    }) => {
+      const { page } = await DemoPage.open(stage.chromium.browser, `${stage.server.url}/#${name}`);
+      expect(await page.getByRole("status").innerText()).toBe("No such room.");
+      expect(await page.getByRole("main").innerText()).toMatch(
+        /^(The name of a|A) room .*\. Open a new room$/,
+      );
+      expect(await page.getByRole("textbox").count()).toBe(0);
+      await page.getByRole("link", { name: "Open a new room" }).click();
+      await page.getByRole("textbox", { name: "Shared text" }).waitFor();
+      expect(page.url()).not.toContain(name);
+      await page.close();
+      expect(await room.close()).toEqual([]);
+    });
+  }
 });
 
 describe("me", () => {
@@ -50,6 +81,18 @@ describe("me", () => {
     await room.add(page);
     await expect.poll(() => ben.others(), soon).toEqual([name]);
     expect(await ben.color(name ?? "")).toBe(color);
+  });
+
+  test("[B15] strangers get names and colours that nobody else in the room has", async ({ stage, room }) => {
+    const { browser } = stage.chromium;
+    const strangers: DemoPage[] = [];
+    for (let count = 0; count < 4; count += 1) {
+      strangers.push(await room.add(await DemoPage.open(browser, room.address)));
+      await expect.poll(() => strangers[0]?.others(), soon).toHaveLength(count);
+    }
+    const people = await Promise.all(strangers.map((stranger) => stranger.remembered()));
+    expect(new Set(people.map(({ name }) => name)).size).toBe(4);
+    expect(new Set(people.map(({ color }) => color)).size).toBe(4);
   });
 
   test("[B24] a name that was changed is still there after a reload", async ({ stage, room }) => {
@@ -76,6 +119,20 @@ describe("reach", () => {
         const width = await ada.page.locator(selector).evaluate((element) => element.scrollWidth);
         expect(width, selector).toBeLessThanOrEqual(viewport.width);
       }
+    });
+  }
+
+  for (const width of [390, 1100]) {
+    test(`[B25] a long name of a room leaves state and button where they are (${width} pixels)`, async ({
+      room,
+    }) => {
+      const options = { viewport: { width, height: 700 } };
+      const ada = await room.open("Ada", options);
+      const places = () =>
+        Promise.all(["#connection", "#copy-link"].map((id) => ada.page.locator(id).boundingBox()));
+      const before = await places();
+      await ada.page.locator("#room-name").evaluate((label) => (label.textContent = "long ".repeat(100)));
+      expect(await places()).toEqual(before);
     });
   }
 

@@ -125,7 +125,73 @@ describe("people", () => {
     });
     await expect.poll(() => ada.others(), soon).toEqual(["Somebody"]);
     await expect.poll(() => ada.cursors(), soon).toEqual(["Somebody"]);
-    const caret = ada.page.locator(".cm-ySelectionCaret");
-    expect(await caret.evaluate((drawn) => getComputedStyle(drawn).position)).toBe("relative");
+    const cursor = ada.page.locator(".cursor");
+    expect(await cursor.evaluate((drawn) => getComputedStyle(drawn).position)).toBe("absolute");
+    provider.awareness.setLocalStateField("cursor", { anchor: { item: "no id" }, head: 7 });
+    await expect.poll(() => ada.cursors(), soon).toEqual([]);
+  });
+});
+
+describe("cursors", () => {
+  test("[B12] the name at a cursor fades after it moved and comes back under the pointer; the cursor stays", async ({
+    room,
+  }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await ada.type("here");
+    const name = ben.page.locator(".cursor-name", { hasText: "Ada" });
+    const opacity = () => name.evaluate((drawn) => getComputedStyle(drawn).opacity);
+    await expect.poll(opacity, soon).toBe("1");
+    await expect.poll(opacity, soon).toBe("0");
+    const cursor = ben.page.locator(".cursor");
+    const box = await cursor.boundingBox();
+    await ben.page.mouse.move(box?.x ?? 0, (box?.y ?? 0) + 5);
+    await expect.poll(opacity, soon).toBe("1");
+    await ben.page.mouse.move(0, 0);
+    await expect.poll(opacity, soon).toBe("0");
+    expect(await cursor.isVisible()).toBe(true);
+    await ada.type("!");
+    await expect.poll(opacity, soon).toBe("1");
+  });
+
+  test("[B12] names at one place do not cover each other", async ({ room }) => {
+    const [ada, ben, cleo] = await Promise.all([room.open("Ada"), room.open("Ben"), room.open("Cleo")]);
+    await ada.type("x");
+    await expect.poll(() => ben.text(), soon).toBe("x");
+    await ben.type("");
+    await expect.poll(() => cleo.cursors(), soon).toEqual(["Ada", "Ben"]);
+    const boxes = await Promise.all(
+      ["Ada", "Ben"].map((name) => cleo.page.locator(".cursor-name", { hasText: name }).boundingBox()),
+    );
+    const [upper, lower] = boxes.map((box) => box ?? { y: 0, height: 0 }).toSorted((a, b) => a.y - b.y);
+    expect((upper?.y ?? 0) + (upper?.height ?? 0)).toBeLessThanOrEqual(lower?.y ?? 0);
+  });
+
+  test("[B13] somebody who has done nothing yet has no cursor, and can write at once", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await ben.type("hello");
+    await expect.poll(() => ada.cursors(), soon).toEqual(["Ben"]);
+    expect(await ben.cursors()).toEqual([]);
+    await ada.page.keyboard.type("oh, ");
+    await expect.poll(() => ben.text(), soon).toBe("oh, hello");
+    await expect.poll(() => ben.cursors(), soon).toEqual(["Ada"]);
+  });
+
+  test("[B14] what others select moves no text", async ({ room }) => {
+    const [ada, ben] = await Promise.all([room.open("Ada"), room.open("Ben")]);
+    await ada.paste("first\n\nthird, which is longer\nfourth");
+    await expect.poll(() => ben.text(), soon).toContain("fourth");
+    const places = () =>
+      ben.page.locator(".cm-line").evaluateAll((lines) =>
+        lines.map((line) => {
+          const range = document.createRange();
+          range.selectNodeContents(line);
+          return JSON.stringify(range.getBoundingClientRect());
+        }),
+      );
+    const before = await places();
+    expect(await ben.page.locator(".selection").count()).toBe(0);
+    await ada.page.keyboard.press("Control+a");
+    await expect.poll(() => ben.page.locator(".selection").count(), soon).toBeGreaterThan(0);
+    expect(await places()).toEqual(before);
   });
 });

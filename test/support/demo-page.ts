@@ -2,10 +2,10 @@
 import type { Browser, BrowserContext, BrowserContextOptions, Page } from "playwright-core";
 import { Complaints } from "./complaints.ts";
 
-/** The text without the cursors that are drawn into it. */
+/** The text without what is drawn into it. */
 const readTextScript = `[...document.querySelectorAll(".cm-line")].map((line) => {
   const copy = line.cloneNode(true);
-  for (const drawn of copy.querySelectorAll(".cm-ySelectionCaret, .cm-placeholder")) drawn.remove();
+  for (const drawn of copy.querySelectorAll(".cm-placeholder")) drawn.remove();
   return copy.textContent;
 }).join("\\n")`;
 
@@ -83,6 +83,14 @@ export class DemoPage {
     return (await this.page.locator("#others li").allInnerTexts()).map((name) => name.trim()).toSorted();
   }
 
+  /** Who the browser remembers its owner to be. */
+  remembered(): Promise<{ name: string | null; color: string | null }> {
+    return this.page.evaluate(() => ({
+      name: localStorage.getItem("dormouse:name"),
+      color: localStorage.getItem("dormouse:color"),
+    }));
+  }
+
   /** The colour at somebody's name. */
   async color(name: string): Promise<string | null> {
     return await this.page.locator("#others li", { hasText: name }).getAttribute("style");
@@ -90,7 +98,7 @@ export class DemoPage {
 
   /** The names at the cursors in the text, in alphabetical order. */
   async cursors(): Promise<string[]> {
-    return (await this.page.locator(".cm-ySelectionInfo").allInnerTexts()).toSorted();
+    return (await this.page.locator(".cursor-name").allInnerTexts()).toSorted();
   }
 
   /** Closes the tab; others of the same profile stay. */

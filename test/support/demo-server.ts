@@ -17,7 +17,7 @@ const stopTimeoutMs = 10_000;
 
 /** What the demo says when all is well. */
 const expectedLines = [
-  /^Dormouse is ready at http:\/\/localhost:\d+$/,
+  /^Dormouse is ready at http:\/\/localhost:\d+\/#welcome$/,
   /^Open it in two windows to write together\. Ctrl\+C stops it\.$/,
 ];
 
