@@ -30,7 +30,9 @@ export function takeOverHooks(server: Server, replacements: ServerHooks): Applic
       configurable: true,
       get: () => replacements[name],
       // A hook that is assigned later is the application's as well.
-      set: (hook: unknown) => Object.assign(application, { [name]: hook }),
+      set: (hook: unknown) => {
+        Object.assign(application, { [name]: hook });
+      },
     });
   }
   return application;
