@@ -12,7 +12,7 @@ function project(
   name: string,
   options: NonNullable<TestProjectInlineConfiguration["test"]>,
 ): TestProjectInlineConfiguration {
-  return { test: { name, include: [`test/${name}/**/*.test.ts`], ...options } };
+  return { test: { name, include: [`test/${name}/**/*.test.{ts,tsx}`], ...options } };
 }
 
 export default defineConfig({

@@ -6,9 +6,16 @@ import { join } from "node:path";
 
 const folder = "node_modules/.cache/doc-examples";
 
+/** An example: the code of a fence and its language. */
+export interface Fence {
+  readonly language: "ts" | "tsx";
+  readonly code: string;
+}
+
 /** The TypeScript fences of a Markdown text. */
-export function readFences(text: string): string[] {
-  return [...text.matchAll(/^```ts\n(.*?)^```/gms)].map(([, code = ""]) => code);
+export function readFences(text: string): Fence[] {
+  const fences = text.matchAll(/^```(tsx?)\n(.*?)^```/gms);
+  return [...fences].map(([, language, code = ""]) => ({ language: language as Fence["language"], code }));
 }
 
 function main(): number {
@@ -16,9 +23,9 @@ function main(): number {
   mkdirSync(folder, { recursive: true });
   let count = 0;
   for (const file of ["README.md", ...globSync("docs/*.md")]) {
-    for (const code of readFences(readFileSync(file, "utf8"))) {
+    for (const { language, code } of readFences(readFileSync(file, "utf8"))) {
       count++;
-      writeFileSync(join(folder, `${file.replaceAll(/\W+/g, "-")}-${count}.ts`), code);
+      writeFileSync(join(folder, `${file.replaceAll(/\W+/g, "-")}-${count}.${language}`), code);
     }
   }
   if (count === 0) throw new Error("There is no example to check.");
@@ -29,9 +36,14 @@ function main(): number {
       types: ["@cloudflare/workers-types"],
       module: "ESNext",
       moduleResolution: "Bundler",
-      paths: { dormouse: ["../../../src/index.ts"] },
+      jsx: "react-jsx",
+      paths: {
+        dormouse: ["../../../src/index.ts"],
+        "dormouse/client": ["../../../client/index.ts"],
+        "dormouse/react": ["../../../client/react/index.ts"],
+      },
     },
-    include: ["*.ts"],
+    include: ["*.ts", "*.tsx"],
   };
   writeFileSync(join(folder, "tsconfig.json"), JSON.stringify(config));
   const { status, stdout } = spawnSync("tsc", ["-p", folder], { encoding: "utf8" });

@@ -31,7 +31,7 @@ const layers: Readonly<Record<string, Layer>> = {
   "src/index.ts": { layers: ["src/router.ts", "src/room", ...capabilities, ...belowCapabilities] },
   // The client shares the protocol with the server, and nothing else.
   client: { layers: ["src/protocol"], packages: ["lib0", "yjs", "y-protocols"] },
-  "client/react": { layers: ["client"], packages: ["react", "yjs", "y-protocols"] },
+  "client/react": { layers: ["client"], packages: ["react", "lib0", "yjs", "y-protocols"] },
 };
 
 /** An import that the layers forbid. */

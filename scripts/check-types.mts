@@ -3,7 +3,7 @@ import { spawnSync } from "node:child_process";
 import { globSync } from "node:fs";
 
 const projects = globSync("tsconfig/*.json")
-  .filter((file) => !/\/(?:base|build)\.json$/.test(file))
+  .filter((file) => !/\/(?:base|build|build-client)\.json$/.test(file))
   .toSorted();
 
 const failed = projects.filter((project) => {

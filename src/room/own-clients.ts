@@ -46,8 +46,6 @@ interface Assembly {
 export class OwnClients {
   readonly #host: OwnClientsHost;
   readonly #assemblies = new WeakMap<RoomConnection, Assembly>();
-  /** Whether somebody was told that the document has no epoch yet. */
-  #owesEpoch = false;
 
   constructor(host: OwnClientsHost) {
     this.#host = host;
@@ -80,10 +78,8 @@ export class OwnClients {
   /** Something was stored: tells everybody what of his is saved, and up to where he has everything. */
   handleFlushed(): void {
     const { head } = this.#host.log();
-    if (this.#owesEpoch) {
-      this.#owesEpoch = false;
-      for (const connection of this.#own()) this.#sendHello(connection);
-    }
+    // The first flush of a document settles its epoch: whoever is here was told that there is none.
+    if (head === 1) for (const connection of this.#own()) this.#sendHello(connection);
     for (const connection of this.#own()) {
       if (!connection.has(ConnectionFlag.answered)) continue;
       connection.saved = connection.accepted;
@@ -107,7 +103,6 @@ export class OwnClients {
     const isResuming = hello.epoch !== "" && hello.cursor <= log.head;
     const secretHash = hello.secret === "" ? from.secretHash : hashSecret(hello.secret);
     from.greet(secretHash, isResuming ? hello.cursor : 0);
-    if (epoch === "") this.#owesEpoch = true;
     this.#sendHello(from);
   }
 

@@ -79,6 +79,14 @@ describe("hello", () => {
     expect(later.control("hello")).toEqual([{ ...hellos[1], head: 1 }]);
   });
 
+  scenario("[O3] also when the room slept in between", async (step, room) => {
+    const own = await join(roomUrl("plain", room));
+    await step(env.PLAIN.getByName(slug(room)));
+    own.send(numbered(1, change(own, "hi")));
+    await waitForSaved(own, 1);
+    expect(own.control("hello").at(-1)?.epoch).toMatch(/^[0-9a-f]{32}$/);
+  });
+
   scenario("[O4] with the epoch of another life is refused as stale", async (step, room) => {
     const first = await join(roomUrl("plain", room));
     first.send(numbered(1, change(first, "hi")));
