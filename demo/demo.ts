@@ -1,5 +1,5 @@
 // The demo: a text that everybody with the same address edits together.
-import YProvider from "y-partyserver/provider";
+import { YProvider } from "../client/index.js";
 import { Doc } from "yjs";
 import { connectionWords, watchConnection } from "./connection-state.js";
 import { createEditor } from "./editor.js";
@@ -28,7 +28,7 @@ else refuse(fault);
 
 function enter(): void {
   const doc = new Doc();
-  const provider = new YProvider(location.host, encodeURIComponent(room), doc, {
+  const provider = new YProvider(location.host, room, doc, {
     protocol: location.protocol === "https:" ? "wss" : "ws",
   });
   const { awareness } = provider;

@@ -106,8 +106,13 @@ export class DemoPage {
     return this.page.close();
   }
 
-  /** Leaves, as somebody does who closes the window. */
-  close(): Promise<void> {
-    return this.#context.close();
+  /** Leaves, as somebody does who closes the window: the page is told, and may say its last. */
+  async close(): Promise<void> {
+    if (!this.page.isClosed()) {
+      const isClosed = this.page.waitForEvent("close");
+      await this.page.close({ runBeforeUnload: true });
+      await isClosed;
+    }
+    await this.#context.close();
   }
 }
