@@ -10,6 +10,7 @@ import { defaultUpdateLimits } from "../../src/document/update-limits.js";
 import { ConnectionFlag, readAttachment } from "../../src/room/attachment.js";
 import { RawClient, encodeAwareness, roomUrl, settle, slug, upgrade, waitOptions } from "./raw-client.js";
 import { evict, scenario } from "./scenario.js";
+import type { PlainRoom } from "./worker.js";
 
 const alice = { user: { name: "Alice" } };
 
@@ -45,6 +46,18 @@ function withHeader(update: Uint8Array): Uint8Array {
   let left = update.byteLength;
   for (; left > 127; left = Math.floor(left / 128)) length.push(128 | (left % 128));
   return Uint8Array.of(1, ...length, left, ...update);
+}
+
+/** Lets `flush()` fail so many times in one moment; writing works again after that. */
+function failFlushes(stub: DurableObjectStub<PlainRoom>, times: number): Promise<void> {
+  return runInDurableObject(stub, (instance: PlainRoom, { storage }) => {
+    const { transactionSync } = storage;
+    storage.transactionSync = () => {
+      throw new Error("disk full");
+    };
+    for (let i = 0; i < times; i++) expect(() => instance.flush()).toThrow("disk full");
+    storage.transactionSync = transactionSync;
+  });
 }
 
 describe("a room that wakes", () => {
@@ -360,14 +373,7 @@ describe("applications that misbehave", () => {
     const a = await RawClient.join(roomUrl("plain", room));
     a.type("kept");
     await settle(a);
-    await runInDurableObject(stub, (instance, { storage }) => {
-      const { transactionSync } = storage;
-      storage.transactionSync = () => {
-        throw new Error("disk full");
-      };
-      for (let i = 0; i < 20; i++) expect(() => instance.flush()).toThrow("disk full");
-      storage.transactionSync = transactionSync;
-    });
+    await failFlushes(stub, 20);
     a.type("!");
     await settle(a);
     await evict(stub);
@@ -489,14 +495,7 @@ describe("applications that misbehave", () => {
     const a = await RawClient.join(roomUrl("plain", room));
     a.type("kept");
     await settle(a);
-    await runInDurableObject(stub, (instance, { storage }) => {
-      const { transactionSync } = storage;
-      storage.transactionSync = () => {
-        throw new Error("disk full");
-      };
-      expect(() => instance.flush()).toThrow("disk full");
-      storage.transactionSync = transactionSync;
-    });
+    await failFlushes(stub, 1);
     await vi.waitFor(async () => {
       const rows = await runInDurableObject(stub, (_, { storage }) =>
         storage.sql.exec("SELECT name FROM sqlite_master WHERE name = 'dormouse_log'").toArray(),
