@@ -10,6 +10,7 @@ import { refuseForNow } from "./refusal.js";
 import { report } from "./report.js";
 import { closeSocket, type Newcomer, type RoomCore } from "./room-core.js";
 import type { ApplicationHooks } from "./server-hooks.js";
+import { encodeShortHash } from "./short-hash.js";
 
 /** What admission needs of a room. */
 export interface AdmissionHost {
@@ -159,10 +160,9 @@ function hashOrigin({ headers }: Request): Promise<string> {
   return hash(`${headers.get("CF-Connecting-IP") ?? ""} ${headers.get("User-Agent") ?? ""}`);
 }
 
-/** 96 bits of SHA-256 in base64. */
 async function hash(text: string): Promise<string> {
   const digest = await crypto.subtle.digest("SHA-256", new TextEncoder().encode(text));
-  return btoa(String.fromCharCode(...new Uint8Array(digest, 0, 12)));
+  return encodeShortHash(new Uint8Array(digest));
 }
 
 /** The platform's limits on tags, PartyServer's own included (https://developers.cloudflare.com/durable-objects/api/state/). */

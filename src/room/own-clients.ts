@@ -1,7 +1,6 @@
 // What a room says to Dormouse's own clients beside the messages of y-protocols: who it is, which of their updates are
 // stored, what was refused. Nothing of this is sent to anybody who has not said hello.
 import { digest } from "lib0/hash/sha256";
-import { toBase64 } from "lib0/buffer";
 import type { DocumentLog } from "../document/document-log.js";
 import type { AwarenessEntry } from "../protocol/awareness.js";
 import { CloseCode } from "../protocol/close-code.js";
@@ -20,6 +19,7 @@ import { ProtocolError } from "../protocol/protocol-error.js";
 import { ConnectionFlag } from "./attachment.js";
 import type { Connections, RoomConnection } from "./connections.js";
 import { readOnlyReason, type UpdateOutcome } from "./document-sync.js";
+import { encodeShortHash } from "./short-hash.js";
 
 /** What the control frames need of a room. */
 export interface OwnClientsHost {
@@ -177,7 +177,7 @@ export class OwnClients {
 }
 
 function hashSecret(secret: string): string {
-  return toBase64(digest(new TextEncoder().encode(secret)).subarray(0, 12));
+  return encodeShortHash(digest(new TextEncoder().encode(secret)));
 }
 
 function join({ pieces, bytes }: Assembly): Uint8Array {
