@@ -6,7 +6,7 @@ import { CloseCode } from "../protocol/close-code.js";
 import { ConnectionFlag, writeAttachment } from "./attachment.js";
 import type { Authorization } from "./authorization.js";
 import { readPartyId } from "./party-server.js";
-import { refuseForNow } from "./refusal.js";
+import { acceptSocket, refuseForNow } from "./refusal.js";
 import { report } from "./report.js";
 import { closeSocket, type Newcomer, type RoomCore } from "./room-core.js";
 import type { ApplicationHooks } from "./server-hooks.js";
@@ -71,10 +71,11 @@ export class Admission {
       const response = await passOn(requestForPartyServer(request, id));
       // A socket that a base class has accepted by itself is its own.
       if (!upgrade.hasReachedServer) return response;
-      if (upgrade.failure === null) return acceptProtocol(request, response);
+      const { webSocket } = response;
+      if (upgrade.failure === null) return webSocket === null ? response : acceptSocket(request, webSocket);
       this.#expel(id, upgrade.failure);
-      response.webSocket?.accept();
-      response.webSocket?.close();
+      webSocket?.accept();
+      webSocket?.close();
       return refuseForNow("The room cannot accept connections now. Try again later.");
     } finally {
       this.#upgrades.delete(id);
@@ -136,17 +137,6 @@ function requestForPartyServer(request: Request, connectionId: string): Request 
 /** What the application's hooks are given in place of PartyServer's request. */
 function contextFor(upgrade: Upgrade): ConnectionContext {
   return { request: upgrade.request };
-}
-
-/** A client that offers subprotocols (perhaps with a token among them) drops a connection that picks none. */
-function acceptProtocol(request: Request, response: Response): Response {
-  const offered = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim();
-  if (offered === undefined || offered === "" || response.webSocket === null) return response;
-  return new Response(null, {
-    status: 101,
-    webSocket: response.webSocket,
-    headers: { "Sec-WebSocket-Protocol": offered },
-  });
 }
 
 /** A client's `_pk` is its label on one connection after the other, so it tells who comes back. It is kept as a hash. */

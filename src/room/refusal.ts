@@ -38,9 +38,14 @@ export async function refuseReadably(request: Request, refusal: Response): Promi
   server.accept();
   server.send(encodeServerControl({ type: "closing", code, reason }));
   server.close(code, reason);
-  const protocol = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim() ?? "";
-  const headers: HeadersInit = protocol === "" ? {} : { "Sec-WebSocket-Protocol": protocol };
-  return new Response(null, { status: 101, webSocket: client, headers });
+  return acceptSocket(request, client);
+}
+
+/** Accepts an upgrade. A client that offers subprotocols (perhaps with a token among them) drops one that picks none. */
+export function acceptSocket(request: Request, webSocket: WebSocket): Response {
+  const offered = request.headers.get("Sec-WebSocket-Protocol")?.split(",")[0]?.trim() ?? "";
+  const headers: HeadersInit = offered === "" ? {} : { "Sec-WebSocket-Protocol": offered };
+  return new Response(null, { status: 101, webSocket, headers });
 }
 
 /** A close reason has at most 123 bytes (RFC 6455, 5.5). */
